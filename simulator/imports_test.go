@@ -229,7 +229,7 @@ var testArrows = map[string][]string{
 	"simulator/questions/hypothesis":         {"simulator/cluster/controlplane"},
 	"simulator/deploy":                       {"simulator/cluster/storedform", "simulator/questions/why"},
 	"simulator/questions/submit":             {"scheduler/config", "simulator/questions/standalone"},
-	"simulator/questions/autoscale":          {"scheduler/config", "simulator/questions/standalone"},
+	"simulator/questions/autoscale":          {"scheduler/config", "scheduler/whatif", "simulator/questions/standalone"},
 	"simulator/questions/report":             {"simulator/questions/hypothesis", "scheduler/whatif/fit"},
 	"simulator/elsewhere/mirror":             {"simulator/cluster/controlplane", "simulator/cluster/virtualnode"},
 	"simulator/agents":                       {"scheduler/whatif/fit"},

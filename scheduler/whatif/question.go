@@ -90,8 +90,8 @@ type NotAsked struct {
 	// ExtendersNotAsked are the URL prefixes of the extenders that are interested in the pod. They may reject nodes, and their scores may
 	// choose another one. It is empty if the question asks extenders.
 	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
-	// AutoscalersNotAsked are the autoscalers that manage nodes of the state, as labels, annotations and taints show. The
-	// simulator does not run them: they may add nodes, or remove some.
+	// AutoscalersNotAsked are the autoscalers that manage nodes of the state, as labels, annotations and taints show: they may
+	// add nodes, or remove some.
 	AutoscalersNotAsked []string `json:"autoscalersNotAsked,omitempty"`
 	// ControllersNotAsked are controllers that may create, change or delete pods of the answer, and
 	// did not run: the kinds of the owners of pods that are deleted, and of a pod that is to
@@ -126,7 +126,7 @@ func (n NotAsked) Unasked() []Unasked {
 	all := []Unasked{
 		{OfPermit, n.PermitNotAsked, "Permit plugins were not asked: %s. They may make the pod wait, or reject it."},
 		{OfExtenders, n.ExtendersNotAsked, "Extenders were not asked: %s. They may reject nodes, or prefer others."},
-		{OfAutoscalers, n.AutoscalersNotAsked, "Autoscalers are not simulated: %s. They may add nodes, or remove some."},
+		{OfAutoscalers, n.AutoscalersNotAsked, "Autoscalers were not asked: %s. They may add nodes, or remove some."},
 		{OfControllers, n.ControllersNotAsked, "Controllers were not asked: %s. They may create, change or delete pods."},
 		{OfGates, n.GatesNotAsked, "The controllers that open scheduling gates were not asked: %s. The scheduler does not try the pod before."},
 	}

@@ -58,6 +58,13 @@ func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale
 	return autoscale.Ask(ctx, d, q)
 }
 
+// Fit answers with suggestions, and with what the autoscaler would do.
+func (d *doors) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	answer, err := d.Desk.Fit(ctx, q)
+	autoscale.Help(ctx, d, q, answer)
+	return answer, err
+}
+
 // Queues returns a copy of what admission knows, or what it would know of queues that another Kueue runs.
 func (d *doors) Queues(ctx context.Context) (*admission.State, *submit.Configured, error) {
 	if running := d.queues.running.Load(); running != nil && !d.queues.staysOut() {

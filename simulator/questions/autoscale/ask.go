@@ -34,9 +34,9 @@ type asking struct {
 	state    dryrun.State
 	provider *provider.Provider
 	pods     []*v1.Pod
-	// added are those of the pods that do not exist.
-	added  []*v1.Pod
-	answer *Answer
+	// added are those of the pods that do not exist, and placed are further ones that count as placed.
+	added, placed []*v1.Pod
+	answer        *Answer
 }
 
 // Ask answers a question. Errors about the question are a *hypothesis.Refused or a *whatif.NotFoundError.
@@ -57,7 +57,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	as := a.state // as it is without the question's NodePools
 	as.NodePools = slices.Clone(as.NodePools)
 	var err error
-	if a.added, err = a.q.read(ctx, &a.state); err != nil {
+	if a.added, a.placed, err = a.q.read(ctx, &a.state); err != nil {
 		return nil, err
 	}
 	if a.pods, err = a.q.asked(&a.state, a.added); err != nil {
@@ -192,7 +192,7 @@ func (a *asking) askScheduler(ctx context.Context) error {
 	if len(a.pods) == 0 {
 		return nil
 	}
-	q := hypothesis.InTurn{New: a.added}
+	q := hypothesis.InTurn{New: slices.Concat(a.placed, a.added)}
 	for _, p := range a.pods {
 		q.Pods = append(q.Pods, types.NamespacedName{Namespace: p.Namespace, Name: p.Name})
 	}

@@ -15,12 +15,15 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/standalone"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 var update = flag.Bool("update", false, "write the golden answers and the schema")
@@ -79,6 +82,15 @@ profiles:
 // pod writes a pod with requests such as "cpu: 1", and further lines of its spec.
 func pod(name, requests string, spec ...string) string {
 	return "\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  containers: [{name: c, image: i, resources: {requests: {" + requests + "}, limits: {" + requests + "}}}]\n  " + strings.Join(spec, "\n  ") + "\n---"
+}
+
+// document is a pod alone.
+func document(pod string) hypothesis.Document {
+	data, err := yaml.YAMLToJSON([]byte(strings.TrimSuffix(pod, "---")))
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 func open(t *testing.T, state string) *standalone.Cluster {
@@ -306,5 +318,61 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-golden +got); -update writes it:\n%s", name, diff)
+	}
+}
+
+// TestMakeItFitCarriesTheAutoscaler: the suggestions for a pod that fits nowhere, and kubectl why, say what the autoscaler would do.
+func TestMakeItFitCarriesTheAutoscaler(t *testing.T) {
+	for name, tc := range map[string]struct {
+		state   string
+		q       hypothesis.Question
+		verdict string
+		refused int
+	}{
+		"a pod that waits":   {pool + managed + pod("p", "cpu: 6"), hypothesis.Question{PodRef: &hypothesis.PodName{Name: "p"}}, "newNode", 0},
+		"a new pod":          {pool + managed, hypothesis.Question{Pod: document(pod("p", "cpu: 6"))}, "newNode", 0},
+		"one of that name":   {pool + managed + pod("p", "cpu: 1"), hypothesis.Question{Pod: document(pod("p", "cpu: 6"))}, "newNode", 0},
+		"no NodePool helps":  {pool + managed, hypothesis.Question{Pod: document(pod("p", "cpu: 600"))}, "none", 1},
+		"it fits":            {pool + managed, hypothesis.Question{Pod: document(pod("p", "cpu: 1"))}, "", 0},
+		"without a NodePool": {managed, hypothesis.Question{Pod: document(pod("p", "cpu: 6"))}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, tc.state)
+			found, err := c.Fit(t.Context(), hypothesis.Fit{Question: tc.q})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := c.Why(t.Context(), why.Question{Question: tc.q})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(found.Autoscaler, answer.Autoscaler); diff != "" {
+				t.Errorf("make it fit and why differ:\n%s", diff)
+			}
+			got := hypothesis.Autoscaler{}
+			if found.Autoscaler != nil {
+				got = *found.Autoscaler
+			}
+			if got.Verdict != tc.verdict || len(got.Refused) != tc.refused || (got.Node != nil) != (tc.verdict == "newNode") {
+				t.Errorf("the autoscaler says %+v", got)
+			}
+			for _, n := range answer.NotJudged {
+				if n.What == string(whatif.OfAutoscalers) && found.Autoscaler != nil {
+					t.Errorf("the answer has the autoscaler, and says: %s", n.Text)
+				}
+			}
+		})
+	}
+}
+
+// TestAWorkloadAsksForItsNextPod: of a workload, pods that fit count as placed before the autoscaler is asked.
+func TestAWorkloadAsksForItsNextPod(t *testing.T) {
+	c := open(t, pool+managed)
+	answer, err := c.Why(t.Context(), why.Question{Question: hypothesis.Question{Pod: document(pod("p", "cpu: 2"))}, Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := answer.Autoscaler; s == nil || s.Node == nil || s.Disagreement != "" {
+		t.Errorf("the autoscaler says %+v", s)
 	}
 }

@@ -37,17 +37,48 @@ type Question struct {
 	// Nodes are nodes of which to say, too, whether they could go. AllNodes asks so about all that the autoscaler has.
 	Nodes    []string `json:"nodes,omitempty"`
 	AllNodes bool     `json:"allNodes,omitempty"`
+	// alone says that the only pod of Objects may have the name of one that exists. there are pods that count as placed on their nodes.
+	alone bool
+	there []hypothesis.Document
 }
 
 func refuse(format string, args ...any) error {
 	return &hypothesis.Refused{Message: fmt.Sprintf(format, args...)}
 }
 
-// read adds the objects of the documents to a state, and returns the new pods.
-func (q *Question) read(ctx context.Context, state *dryrun.State) (pods []*v1.Pod, err error) {
+// read adds the objects of the documents to a state, and returns the new pods: those to ask about, and those that count as placed.
+func (q *Question) read(ctx context.Context, state *dryrun.State) (pods, placed []*v1.Pod, err error) {
+	if pods, err = q.readAll(ctx, "objects", q.Objects, state); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range pods {
+		p.Spec.NodeName = ""
+		if q.alone {
+			stepAside(state, p)
+		}
+	}
+	placed, err = q.readAll(ctx, "changes", q.there, state)
+	state.Pods = append(slices.Clone(state.Pods), placed...)
+	return pods, placed, err
+}
+
+// stepAside makes room for a pod of the name of one that exists: one that waits is asked about in its new form, and beside one that has a node
+// another pod gets another name.
+func stepAside(state *dryrun.State, p *v1.Pod) {
+	i := slices.IndexFunc(state.Pods, func(known *v1.Pod) bool { return known.Namespace == p.Namespace && known.Name == p.Name })
+	switch {
+	case i < 0:
+	case waits(state.Pods[i]):
+		state.Pods = slices.Delete(slices.Clone(state.Pods), i, i+1)
+	default:
+		p.Name += "-asked"
+	}
+}
+
+func (q *Question) readAll(ctx context.Context, field string, documents []hypothesis.Document, state *dryrun.State) (pods []*v1.Pod, err error) {
 	var wrong []string
-	for i, document := range q.Objects {
-		name := fmt.Sprintf("objects[%d]", i)
+	for i, document := range documents {
+		name := fmt.Sprintf("%s[%d]", field, i)
 		source := manifest.NewSource(manifest.Part{Name: name, Content: bytes.NewReader(document), Size: int64(len(document))})
 		err := manifest.Read(ctx, source, manifest.Content{
 			Object: func(o *manifest.Object) error {
@@ -92,7 +123,7 @@ func (q *Question) add(u *unstructured.Unstructured, state *dryrun.State) (*v1.P
 		if pod.Name == "" {
 			pod.Name = pod.GenerateName + "new"
 		}
-		pod.Spec.NodeName, pod.Status = "", v1.PodStatus{}
+		pod.Status = v1.PodStatus{}
 		corev1.SetObjectDefaults_Pod(pod)
 		return pod, nil
 	}
@@ -126,7 +157,7 @@ func (q *Question) asked(state *dryrun.State, added []*v1.Pod) (pods []*v1.Pod, 
 		}
 		pods = append(pods, state.Pods[i])
 	}
-	if len(q.Pods) == 0 {
+	if len(q.Pods) == 0 && !q.alone {
 		for _, p := range state.Pods {
 			if waits(p) {
 				pods = append(pods, p)

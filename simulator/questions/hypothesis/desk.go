@@ -183,6 +183,8 @@ type Fit struct {
 type FitAnswer struct {
 	*fit.Answer
 	Suggestions []Suggestion `json:"suggestions"`
+	// Autoscaler is what the autoscaler would do; nil if the pod fits, or nobody asked one.
+	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 }
 
 // Suggestion is a suggestion with its changes as clients write them.

@@ -56,6 +56,8 @@ type Answer struct {
 	// Changes make the pod fit, the gentlest first; each was tried with the scheduler. They are those of the question
 	// Fit, with waiting among them.
 	Changes []hypothesis.Suggestion `json:"changes"`
+	// Autoscaler is what the autoscaler would do about the pod; nil if nobody asked one.
+	Autoscaler *hypothesis.Autoscaler `json:"autoscaler,omitempty"`
 	// Lasting are reasons that no change takes away.
 	Lasting []Lasting `json:"lasting"`
 	// Evicts is what preemption would do; nil if it would do nothing.

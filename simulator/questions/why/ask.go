@@ -267,6 +267,17 @@ func (a *asking) grounds(g hypothesis.Grounds) {
 	}
 }
 
+// autoscaler takes over what Karpenter would do: then it was asked, after all.
+func (a *asking) autoscaler(found *hypothesis.Autoscaler) {
+	a.answer.Autoscaler = found
+	if found == nil {
+		return
+	}
+	for _, u := range (whatif.NotAsked{AutoscalersNotAsked: []string{"Karpenter"}}).Unasked() {
+		a.answer.NotJudged = slices.DeleteFunc(a.answer.NotJudged, func(n NotJudged) bool { return n == NotJudged{string(u.Of), u.Text} })
+	}
+}
+
 // unasked notes each kind of what was not asked once. Gates are among the waits.
 func (a *asking) unasked(n whatif.NotAsked) {
 	for _, u := range n.Unasked() {
@@ -357,6 +368,7 @@ func (a *asking) changes(ctx context.Context, q hypothesis.Question) error {
 	for _, s := range found.Suggestions {
 		a.waiting(s)
 	}
+	a.autoscaler(found.Autoscaler)
 	return nil
 }
 

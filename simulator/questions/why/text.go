@@ -48,6 +48,7 @@ func Print(w io.Writer, a *Answer, l Layout) error {
 	p.nearest(a)
 	p.waits(a)
 	p.changes(a)
+	p.autoscaler(a)
 	p.rest(a)
 	if l.Commands {
 		p.commands(a)
@@ -221,6 +222,28 @@ func (p *page) nearest(a *Answer) {
 		rows = append(rows, []string{n.Node, by, short})
 	}
 	p.table(3, []string{"NEAREST", "STILL IN THE WAY", "SHORT OF, OR WHY"}, rows)
+}
+
+// autoscaler says what the autoscaler would do about the pod alone.
+func (p *page) autoscaler(a *Answer) {
+	s := a.Autoscaler
+	if s == nil {
+		return
+	}
+	p.line("")
+	text := s.By + ", asked about the pod alone: " + s.Text
+	if len(s.Refused) > 0 {
+		text = s.By + ", asked about the pod alone: no new node helps."
+	}
+	if s.Node != nil {
+		text += " Prices: " + s.Prices + "."
+	}
+	p.text("", strings.TrimSpace(text+" "+s.DisagreementText))
+	var rows [][]string
+	for _, r := range s.Refused {
+		rows = append(rows, []string{r.NodePool, r.Reason})
+	}
+	p.table(2, []string{"NODEPOOL", "DOES NOT HELP, BECAUSE"}, rows)
 }
 
 // lacks renders amounts as Kubernetes writes them.

@@ -6,6 +6,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 )
 
@@ -31,5 +32,12 @@ func (c *Cluster) Autoscale(ctx context.Context, q autoscale.Question) (*autosca
 	if err == nil {
 		answer.NotJudged = append(answer.NotJudged, c.reading.later.missing(autoscaler)...)
 	}
+	return answer, err
+}
+
+// Fit answers with suggestions, and with what the autoscaler would do.
+func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	answer, err := c.Desk.Fit(ctx, q)
+	autoscale.Help(ctx, c, q, answer)
 	return answer, err
 }

@@ -20,7 +20,7 @@ import (
 type autoscaleFlags struct {
 	dryRun                bool
 	files, nodes          []string
-	allNodes              bool
+	allNodes, rounds      bool
 	instanceTypes, output string
 }
 
@@ -38,6 +38,7 @@ func autoscaleNodes(with []Option) *cobra.Command {
 	f.StringVar(&o.instanceTypes, "instance-types", "", "`file` of instance types in the format of Karpenter's KWOK provider (default: a small set with example prices)")
 	f.StringSliceVar(&o.nodes, "node", nil, "`node` of which to say whether it could go. May be repeated")
 	f.BoolVar(&o.allNodes, "nodes", false, "say of every node of Karpenter's whether it could go")
+	f.BoolVar(&o.rounds, "rounds", false, "say, too, what would become of the cluster if Karpenter were left alone with it")
 	f.StringVarP(&o.output, "output", "o", "text", "`format`: text, json or yaml")
 	a.sources()
 	return f.takes(func(ctx context.Context, args []string) error {
@@ -59,7 +60,7 @@ func (a *asking) autoscale(ctx context.Context, o autoscaleFlags, pods []string)
 	if err := kubectl.CheckAutoscaleFormat(o.output); err != nil {
 		return 0, err
 	}
-	q := autoscale.Question{Namespace: a.namespace, Nodes: o.nodes, AllNodes: o.allNodes}
+	q := autoscale.Question{Namespace: a.namespace, Nodes: o.nodes, AllNodes: o.allNodes, Rounds: o.rounds}
 	for _, pod := range pods {
 		namespace, name, found := strings.Cut(strings.TrimPrefix(pod, "pod/"), "/")
 		if !found {

@@ -50,3 +50,10 @@ func Judgements(ctx context.Context, q Question) (all []Judgement, err error) {
 	}
 	return all, nil
 }
+
+// PlayTo is Play with the state at the end.
+func PlayTo(ctx context.Context, q RoundsQuestion) (*Rounds, State, error) {
+	p := newPlay(q)
+	err := p.all(ctx)
+	return p.out, p.state, err
+}

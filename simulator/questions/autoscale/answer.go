@@ -30,6 +30,8 @@ type Answer struct {
 	Cost  dryrun.Cost   `json:"cost"`
 	// Nodes are the answers about those that could go; none if the question does not ask.
 	Nodes []dryrun.Departure `json:"nodes"`
+	// Rounds are what it would do about the whole cluster; nil if the question does not ask.
+	Rounds *dryrun.Rounds `json:"rounds,omitempty"`
 	// Before is what it would do without the NodePools of the question; nil if that has none.
 	Before *Before `json:"before,omitempty"`
 	Judged Judged  `json:"judged"`
@@ -42,6 +44,8 @@ type Before struct {
 	Summary Summary       `json:"summary"`
 	Pools   []dryrun.Pool `json:"pools"`
 	Cost    dryrun.Cost   `json:"cost"`
+	// Rounds are nil if the question does not ask.
+	Rounds *dryrun.Rounds `json:"rounds,omitempty"`
 }
 
 // Summary counts the pods.

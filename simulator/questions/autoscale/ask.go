@@ -24,8 +24,12 @@ type Cluster interface {
 	InTurn(ctx context.Context, q hypothesis.InTurn) ([]hypothesis.Turns, error)
 }
 
-// schedulerTime bounds the time that the scheduler is asked for.
-const schedulerTime = 10 * time.Second
+const (
+	// schedulerTime bounds the time that the scheduler is asked for.
+	schedulerTime = 8 * time.Second
+	// roundsTime bounds the time of the rounds, of which an answer has one or two series.
+	roundsTime = 8 * time.Second
+)
 
 // asking is a question while it is answered.
 type asking struct {
@@ -80,9 +84,12 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 		return nil, err
 	}
 	if len(a.state.NodePools) > len(as.NodePools) {
-		if err := a.before(ctx, as); err != nil {
+		if err := a.before(ctx, as, begun); err != nil {
 			return nil, err
 		}
+	}
+	if a.answer.Rounds, err = a.rounds(ctx, a.state, as, begun); err != nil {
+		return nil, err
 	}
 	a.answer.Sentence = a.answer.sentence()
 	a.answer.Judged.Seconds = time.Since(begun).Seconds()
@@ -159,13 +166,32 @@ func summaryOf(found *dryrun.Answer) Summary {
 }
 
 // before asks the same with the NodePools as they are.
-func (a *asking) before(ctx context.Context, state dryrun.State) error {
+func (a *asking) before(ctx context.Context, state dryrun.State, now time.Time) error {
 	found, err := a.ask(ctx, state)
 	if err != nil {
 		return err
 	}
 	a.answer.Before = &Before{Summary: summaryOf(found), Pools: orEmpty(found.Pools), Cost: found.Cost}
-	return nil
+	a.answer.Before.Rounds, err = a.rounds(ctx, state, state, now)
+	return err
+}
+
+// rounds plays what the autoscaler would do about a state whose nodes were bought by the NodePools of another.
+func (a *asking) rounds(ctx context.Context, state, as dryrun.State, now time.Time) (*dryrun.Rounds, error) {
+	if !a.q.Rounds {
+		return nil, nil
+	}
+	state.Pods = slices.Concat(state.Pods, a.added)
+	bounded, cancel := context.WithTimeout(ctx, roundsTime)
+	defer cancel()
+	rounds, err := dryrun.Play(bounded, dryrun.RoundsQuestion{State: state, Provider: a.provider, Was: as.NodePools, Now: now})
+	if err == nil && !rounds.Complete {
+		a.unjudged("rounds", fmt.Sprintf("After %s the autoscaler still had something to do.", plural(len(rounds.Rounds), "round")))
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return rounds, err
 }
 
 // couldGo asks about the nodes that the question names.

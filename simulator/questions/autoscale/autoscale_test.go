@@ -247,7 +247,7 @@ func TestGoldenAnswer(t *testing.T) {
 		"pods":   {world, autoscale.Question{AllNodes: true}},
 		"nopool": {managed + pod("p", "cpu: 8"), autoscale.Question{}},
 		"idle":   {pool + managed, autoscale.Question{}},
-		"change": {world, autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(strings.Replace(pool, "[on-demand]", "[spot]", 1))}}},
+		"change": {world, autoscale.Question{Rounds: true, Objects: []hypothesis.Document{hypothesis.Document(strings.Replace(pool, "[on-demand]", "[spot]", 1))}}},
 		"add":    {pool, autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(pod("new", "cpu: 3"))}}},
 	} {
 		answer := ask(t, tc.state, tc.q)

@@ -37,6 +37,8 @@ type Question struct {
 	// Nodes are nodes of which to say, too, whether they could go. AllNodes asks so about all that the autoscaler has.
 	Nodes    []string `json:"nodes,omitempty"`
 	AllNodes bool     `json:"allNodes,omitempty"`
+	// Rounds asks what would become of the cluster if the autoscaler were left alone with it, until nothing is left to do.
+	Rounds bool `json:"rounds,omitempty"`
 	// alone says that the only pod of Objects may have the name of one that exists. there are pods that count as placed on their nodes.
 	alone bool
 	there []hypothesis.Document

@@ -17,7 +17,10 @@ func plural(n int, thing string) string {
 
 // dollars is a price with as many digits as small ones need.
 func dollars(price float64) string {
-	if price != 0 && price < 0.1 && price > -0.1 {
+	switch {
+	case price < 0:
+		return "-" + dollars(-price)
+	case price != 0 && price < 0.1:
 		return fmt.Sprintf("$%.4f", price)
 	}
 	return fmt.Sprintf("$%.2f", price)

@@ -21,6 +21,7 @@ func Print(w io.Writer, a *Answer) error {
 	p.disagreements(a)
 	p.pools(a)
 	p.nodes(a)
+	p.rounds(a)
 	var rows [][]string
 	for _, n := range a.NotJudged {
 		rows = append(rows, []string{n.What, n.Text})
@@ -203,6 +204,42 @@ func (p *page) nodes(a *Answer) {
 		rows = append(rows, row)
 	}
 	p.table([]string{"NODE", "NODEPOOL", "AN HOUR", "COULD GO", "WOULD SAVE", "HOW"}, rows)
+}
+
+// rounds prints a row for each round, and what there is at the end.
+func (p *page) rounds(a *Answer) {
+	if a.Rounds == nil {
+		return
+	}
+	var rows [][]string
+	for i, r := range a.Rounds.Rounds {
+		var bought []string
+		for _, b := range r.Bought {
+			bought = append(bought, fmt.Sprintf("%s %s %s %s", b.Name, b.InstanceType, b.CapacityType, b.Zone))
+		}
+		rows = append(rows, []string{fmt.Sprint(i + 1), string(r.Reason), orNone(strings.Join(r.Gone, " ")), orNone(strings.Join(bought, ", ")), fmt.Sprint(len(r.Moves)), dollars(r.SavesPerHour)})
+	}
+	p.table([]string{"ROUND", "FOR", "GONE", "BOUGHT", "PODS MOVED", "SAVES AN HOUR"}, rows)
+	p.line("")
+	p.line("%s", endText("Left alone, the autoscaler would come to ", a.Rounds))
+	if a.Before != nil && a.Before.Rounds != nil {
+		p.line("%s", endText("With the NodePools as they are, it would come to ", a.Before.Rounds))
+	}
+}
+
+func endText(begin string, r *dryrun.Rounds) string {
+	text := begin + costText(dryrun.Cost{Nodes: r.Nodes, PricePerHour: r.PricePerHour, Unpriced: r.Unpriced})
+	if r.Nodes > r.Unpriced {
+		text += " an hour"
+	}
+	text += fmt.Sprintf(" in %s, in which %s would move", plural(len(r.Rounds), "round"), plural(r.Moved, "pod"))
+	if len(r.Evicted) > 0 {
+		text += fmt.Sprintf("; %s of them nobody would create again: %s", plural(len(r.Evicted), "pod"), strings.Join(r.Evicted, " "))
+	}
+	if len(r.Pending) > 0 {
+		text += fmt.Sprintf("; %s would wait for ever: %s", plural(len(r.Pending), "pod"), strings.Join(r.Pending, " "))
+	}
+	return text + "."
 }
 
 func outcomeText(o *dryrun.Outcome) string {

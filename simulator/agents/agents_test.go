@@ -32,6 +32,8 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -99,6 +101,22 @@ func (f *fake) Submit(ctx context.Context, _ submit.Question) (*submit.Answers, 
 		a.Changes = append(a.Changes, submit.Change{Kind: "pods", Text: f.word})
 	}
 	return &submit.Answers{Sentence: f.word, Items: []submit.Answer{a, a}, NotJudged: []why.NotJudged{{What: f.word, Text: f.word}}}, f.wait(ctx)
+}
+
+func (f *fake) Autoscale(context.Context, autoscale.Question) (*autoscale.Answer, error) {
+	return nil, errors.New("not asked")
+}
+
+func (f *fake) Drain(ctx context.Context, _ drain.Question) (*drain.Answer, error) {
+	a := &drain.Answer{Sentence: f.word, NotJudged: []why.NotJudged{{What: f.word, Text: f.word}}}
+	for _, w := range f.words() {
+		a.Nodes = append(a.Nodes, drain.Node{Name: w, Outcome: drain.Refused, Errors: f.words()[:1]})
+		for _, fate := range []drain.Fate{drain.Blocked, drain.Pending, drain.Gone, drain.Moves} {
+			a.Evictions = append(a.Evictions, drain.Eviction{Namespace: w, Name: w, Fate: fate, Budget: w, To: w, Evicted: new(5), Reasons: []why.Reason{{Plugin: w, Text: w, Count: 1}}})
+		}
+	}
+	a.Evictions = append(a.Evictions, drain.Eviction{Namespace: f.word, Name: f.word, Error: f.word})
+	return a, f.wait(ctx)
 }
 
 func (f *fake) Why(ctx context.Context, _ why.Question) (*why.Answer, error) {

@@ -125,9 +125,7 @@ func (c *call) beforeSubmit(ctx context.Context, in queueQuestion) (any, error) 
 			c.line("  change: %s; %d of %d pods find nodes", change.Text, change.Fit, change.Pods)
 		}
 	}
-	for _, n := range answers.NotJudged {
-		c.line("not judged: %s: %s", n.What, n.Text)
-	}
+	c.unjudged(answers.NotJudged)
 	c.line("%s Asked of %s.", answers.Judged.Note, cluster.Name())
 	return answers, nil
 }

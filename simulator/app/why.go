@@ -22,6 +22,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -56,6 +57,11 @@ func (d *doors) Submit(ctx context.Context, q submit.Question) (*submit.Answers,
 // Autoscale answers what an autoscaler would do.
 func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
 	return autoscale.Ask(ctx, d, q)
+}
+
+// Drain answers what a drain would do.
+func (d *doors) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
+	return drain.Ask(ctx, d, q)
 }
 
 // Fit answers with suggestions, and with what the autoscaler would do.

@@ -57,9 +57,6 @@ func (a *asking) autoscale(ctx context.Context, o autoscaleFlags, pods []string)
 	if !o.dryRun {
 		return 0, errors.New("this only asks, with --dry-run; it buys no node")
 	}
-	if err := kubectl.CheckAutoscaleFormat(o.output); err != nil {
-		return 0, err
-	}
 	q := autoscale.Question{Namespace: a.namespace, Nodes: o.nodes, AllNodes: o.allNodes, Rounds: o.rounds}
 	for _, pod := range pods {
 		namespace, name, found := strings.Cut(strings.TrimPrefix(pod, "pod/"), "/")

@@ -2,7 +2,6 @@ package kubectl
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"kube-scheduler-simulator/simulator/questions/autoscale"
@@ -14,17 +13,11 @@ type Autoscaler interface {
 	Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error)
 }
 
-// CheckAutoscaleFormat returns an error for a format that Autoscale does not have.
-func CheckAutoscaleFormat(format string) error {
-	switch format {
-	case "text", "json", "yaml":
-		return nil
-	}
-	return fmt.Errorf("--output must be text, json or yaml, not %q", format)
-}
-
-// Autoscale asks what an autoscaler would do, prints the answer, and returns the exit code: Yes if every pod that waits would have a node.
+// Autoscale asks what an autoscaler would do, prints the answer as text, JSON or YAML, and returns the exit code: Yes if every pod that waits would have a node.
 func Autoscale(ctx context.Context, w io.Writer, target Autoscaler, q autoscale.Question, format string) (code int, err error) {
+	if err := checkAnswerFormat(format); err != nil {
+		return 0, err
+	}
 	answer, err := target.Autoscale(ctx, q)
 	if err != nil {
 		return 0, err

@@ -38,6 +38,7 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
@@ -164,6 +165,14 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"AutoscaleSource":       &instances.Source{},
 		"AutoscaleSummary":      &autoscale.Summary{},
 		"AutoscaleTypeGroup":    &dryrun.TypeGroup{},
+		"Drain":                 &drain.Question{},
+		"DrainAnswer":           &drain.Answer{},
+		"DrainSummary":          &drain.Summary{},
+		"DrainNode":             &drain.Node{},
+		"DrainEviction":         &drain.Eviction{},
+		"DrainBudget":           &drain.Budget{},
+		"DrainStep":             &drain.Step{},
+		"DrainJudged":           &drain.Judged{},
 		"Branch":                &branch.Branch{},
 		"BranchCall":            &branch.Call{},
 		"BranchPromotion":       &promotion{},

@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -29,6 +30,7 @@ type Hypotheses interface {
 	Why(ctx context.Context, q why.Question) (*why.Answer, error)
 	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
 	Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error)
+	Drain(ctx context.Context, q drain.Question) (*drain.Answer, error)
 }
 
 const (

@@ -19,6 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -83,6 +84,10 @@ func (f *fakeHypotheses) Autoscale(ctx context.Context, q autoscale.Question) (*
 	return &autoscale.Answer{
 		APIVersion: autoscale.APIVersion, Kind: autoscale.Kind, Pods: []autoscale.Pod{}, NewNodes: []dryrun.NewNode{}, Pools: []dryrun.Pool{}, Nodes: []dryrun.Departure{}, NotJudged: []why.NotJudged{},
 	}, f.ask(ctx, q)
+}
+
+func (f *fakeHypotheses) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
+	return &drain.Answer{APIVersion: drain.APIVersion, Kind: drain.Kind, Nodes: []drain.Node{}, Evictions: []drain.Eviction{}, Budgets: []drain.Budget{}, NotJudged: []why.NotJudged{}}, f.ask(ctx, q)
 }
 
 func (f *fakeHypotheses) Why(ctx context.Context, q why.Question) (*why.Answer, error) {

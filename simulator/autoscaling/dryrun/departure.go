@@ -363,7 +363,7 @@ func (d *departures) try(ctx context.Context, in *snapshot, node *state.StateNod
 }
 
 func outcomeOf(command disruption.Command) *Outcome {
-	o := &Outcome{}
+	o := &Outcome{Moves: []Move{}}
 	for _, c := range command.Candidates {
 		o.SavesPerHour += c.Price
 	}

@@ -394,7 +394,7 @@ func withTypes(refusal Refusal, all []lacking, wants requirements.Requirements) 
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		of := groups[key]
-		g := TypeGroup{Lack: of[0].lack, Reason: text(len(of), of[0].why), Count: len(of), Names: of[0].names}
+		g := TypeGroup{Lack: of[0].lack, Reason: text(len(of), of[0].why), Count: len(of), Names: append([]string{}, of[0].names...)}
 		for _, l := range of[:min(3, len(of))] {
 			g.Examples = append(g.Examples, l.of.Name)
 		}

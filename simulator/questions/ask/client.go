@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -77,6 +78,10 @@ func (c *Client) Submit(ctx context.Context, q submit.Question) (*submit.Answers
 
 func (c *Client) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
 	return post[autoscale.Answer](ctx, c, "/autoscale", q)
+}
+
+func (c *Client) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
+	return post[drain.Answer](ctx, c, "/drain", q)
 }
 
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {

@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
-	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // Cluster is a cluster that is asked. Nothing that it does changes the cluster. Methods are safe for concurrent use.
 type Cluster interface {
 	why.Cluster
-	InTurn(ctx context.Context, q hypothesis.InTurn) ([]hypothesis.Turns, error)
+	Try(ctx context.Context, do func(context.Context, *whatif.Trial) error) error
 }
 
 const (
@@ -218,29 +218,29 @@ func (a *asking) askScheduler(ctx context.Context) error {
 	if len(a.pods) == 0 {
 		return nil
 	}
-	q := hypothesis.InTurn{New: slices.Concat(a.placed, a.added)}
+	q := turnsOf{fresh: slices.Concat(a.placed, a.added)}
 	for _, p := range a.pods {
-		q.Pods = append(q.Pods, types.NamespacedName{Namespace: p.Namespace, Name: p.Name})
+		q.pods = append(q.pods, types.NamespacedName{Namespace: p.Namespace, Name: p.Name})
 	}
 	for _, n := range a.answer.NewNodes {
-		q.Then = append(q.Then, n.Node)
+		q.then = append(q.then, n.Node)
 		for _, pod := range n.Daemons {
-			q.Then = append(q.Then, runtime.Object(pod))
+			q.then = append(q.then, runtime.Object(pod))
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, schedulerTime)
 	defer cancel()
-	turns, err := a.cluster.InTurn(bounded, q)
+	found, err := q.ask(bounded, a.cluster)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		a.unjudged("scheduler", fmt.Sprintf("The scheduler did not judge all pods in %s.", schedulerTime))
 	} else if err != nil {
 		return err
 	}
 	foreign := 0
-	for i, t := range turns {
+	for i, t := range found {
 		pod := &a.answer.Pods[i]
 		switch {
-		case t.First != nil:
+		case t.first != nil:
 			pod.compare(t)
 		case err == nil:
 			foreign++

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -15,23 +14,19 @@ import (
 // printed without control characters.
 func Print(w io.Writer, a *Answer) error {
 	p := &page{}
-	p.line("%s", a.Sentence)
+	p.Line("%s", a.Sentence)
 	p.newNodes(a)
 	p.pods(a)
 	p.disagreements(a)
 	p.pools(a)
 	p.nodes(a)
 	p.rounds(a)
-	var rows [][]string
-	for _, n := range a.NotJudged {
-		rows = append(rows, []string{n.What, n.Text})
-	}
-	p.table([]string{"NOT JUDGED", "WHY"}, rows)
+	p.NotJudged(a.NotJudged)
 	j := a.Judged
-	p.line("")
-	p.line("%s Judged by Karpenter %s with %s, and kube-scheduler %s: %s, %s and %s at %s. Prices: %s. All of it: -o json.", j.Note, j.Karpenter, plural(j.InstanceTypes, "instance type"), j.Scheduler, j.Cluster,
+	p.Line("")
+	p.Line("%s Judged by Karpenter %s with %s, and kube-scheduler %s: %s, %s and %s at %s. Prices: %s. All of it: -o json.", j.Note, j.Karpenter, plural(j.InstanceTypes, "instance type"), j.Scheduler, j.Cluster,
 		plural(j.Nodes, "node"), plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"), pricesFrom(j))
-	_, err := io.WriteString(w, p.out.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
@@ -42,26 +37,7 @@ func pricesFrom(j Judged) string {
 	return j.Prices.From + ", of " + j.Prices.Date
 }
 
-type page struct{ out strings.Builder }
-
-func (p *page) line(format string, args ...any) {
-	p.out.WriteString(strings.TrimRight(why.Printable(fmt.Sprintf(format, args...)), " ") + "\n")
-}
-
-func (p *page) table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	p.out.WriteByte('\n')
-	t := tabwriter.NewWriter(&p.out, 0, 4, 3, ' ', 0)
-	for _, row := range slices.Insert(rows, 0, head) {
-		for i := range row {
-			row[i] = why.Printable(row[i])
-		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	_ = t.Flush() // a Builder takes everything
-}
+type page struct{ why.Sheet }
 
 func (p *page) newNodes(a *Answer) {
 	var rows, cheaper [][]string
@@ -72,15 +48,15 @@ func (p *page) newNodes(a *Answer) {
 		}
 		rows = append(rows, []string{n.Name, n.NodePool, n.InstanceType, n.CapacityType, n.Zone, dollars(n.PricePerHour), pods})
 		for _, c := range n.Cheaper {
-			why := c.Reason
+			lacks := c.Reason
 			for _, s := range c.Short {
-				why += fmt.Sprintf(", %s: %s of %s", s.Resource, s.Has, s.Wanted)
+				lacks += fmt.Sprintf(", %s: %s of %s", s.Resource, s.Has, s.Wanted)
 			}
-			cheaper = append(cheaper, []string{n.Name, c.InstanceType, c.CapacityType, c.Zone, dollars(c.PricePerHour), why})
+			cheaper = append(cheaper, []string{n.Name, c.InstanceType, c.CapacityType, c.Zone, dollars(c.PricePerHour), lacks})
 		}
 	}
-	p.table([]string{"NEW NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AN HOUR", "PODS"}, rows)
-	p.table([]string{"INSTEAD OF", "CHEAPER", "CAPACITY", "ZONE", "AN HOUR", "NOT, BECAUSE IT"}, cheaper)
+	p.Table([]string{"NEW NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AN HOUR", "PODS"}, rows)
+	p.Table([]string{"INSTEAD OF", "CHEAPER", "CAPACITY", "ZONE", "AN HOUR", "NOT, BECAUSE IT"}, cheaper)
 }
 
 // pods prints a row for each NodePool that does not help a pod, and one for a pod that no NodePool was asked about.
@@ -105,7 +81,7 @@ func (p *page) pods(a *Answer) {
 			rows = append(rows, []string{name, "no help", r.NodePool, r.Reason})
 		}
 	}
-	p.table([]string{"POD", "AUTOSCALER", "NODEPOOL", "WHY"}, rows)
+	p.Table([]string{"POD", "AUTOSCALER", "NODEPOOL", "WHY"}, rows)
 }
 
 func (p *page) disagreements(a *Answer) {
@@ -115,15 +91,15 @@ func (p *page) disagreements(a *Answer) {
 			rows = append(rows, []string{pod.Namespace + "/" + pod.Name, pod.Disagreement.Sentence})
 		}
 	}
-	p.table([]string{"SCHEDULER DISAGREES", "HOW"}, rows)
+	p.Table([]string{"SCHEDULER DISAGREES", "HOW"}, rows)
 }
 
 func (p *page) pools(a *Answer) {
 	var rows [][]string
 	for _, pool := range a.Pools {
-		why := "-"
+		untried := "-"
 		if pool.Untried != nil {
-			why = pool.Untried.Reason
+			untried = pool.Untried.Reason
 		}
 		limits := []string{}
 		for name, limit := range pool.Limits {
@@ -131,7 +107,7 @@ func (p *page) pools(a *Answer) {
 			limits = append(limits, fmt.Sprintf("%s %s of %s", name, uses.String(), limit.String()))
 		}
 		slices.Sort(limits)
-		row := []string{pool.Name, fmt.Sprint(pool.Weight), orNone(strings.Join(limits, ", ")), costText(pool.Cost), fmt.Sprintf("+%d", pool.NewNodes), "+" + dollars(pool.NewPricePerHour), why}
+		row := []string{pool.Name, fmt.Sprint(pool.Weight), why.OrNone(strings.Join(limits, ", ")), costText(pool.Cost), fmt.Sprintf("+%d", pool.NewNodes), "+" + dollars(pool.NewPricePerHour), untried}
 		if a.Before != nil {
 			row = slices.Insert(row, 4, "-")
 			for _, was := range a.Before.Pools {
@@ -146,7 +122,7 @@ func (p *page) pools(a *Answer) {
 	if a.Before != nil {
 		head = slices.Insert(head, 4, "NEW BEFORE")
 	}
-	p.table(head, rows)
+	p.Table(head, rows)
 }
 
 // costText says how many nodes there are, and what they cost, as far as it is known.
@@ -161,17 +137,10 @@ func costText(c dryrun.Cost) string {
 	return text
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 func (p *page) nodes(a *Answer) {
 	var rows [][]string
 	for _, n := range a.Nodes {
-		row := []string{n.Node, orNone(n.NodePool), "-", "-", "-", "-"}
+		row := []string{n.Node, why.OrNone(n.NodePool), "-", "-", "-", "-"}
 		if n.Offer != nil {
 			row[2] = dollars(n.Offer.PricePerHour)
 		}
@@ -203,7 +172,7 @@ func (p *page) nodes(a *Answer) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"NODE", "NODEPOOL", "AN HOUR", "COULD GO", "WOULD SAVE", "HOW"}, rows)
+	p.Table([]string{"NODE", "NODEPOOL", "AN HOUR", "COULD GO", "WOULD SAVE", "HOW"}, rows)
 }
 
 // rounds prints a row for each round, and what there is at the end.
@@ -217,13 +186,13 @@ func (p *page) rounds(a *Answer) {
 		for _, b := range r.Bought {
 			bought = append(bought, fmt.Sprintf("%s %s %s %s", b.Name, b.InstanceType, b.CapacityType, b.Zone))
 		}
-		rows = append(rows, []string{fmt.Sprint(i + 1), string(r.Reason), orNone(strings.Join(r.Gone, " ")), orNone(strings.Join(bought, ", ")), fmt.Sprint(len(r.Moves)), dollars(r.SavesPerHour)})
+		rows = append(rows, []string{fmt.Sprint(i + 1), string(r.Reason), why.OrNone(strings.Join(r.Gone, " ")), why.OrNone(strings.Join(bought, ", ")), fmt.Sprint(len(r.Moves)), dollars(r.SavesPerHour)})
 	}
-	p.table([]string{"ROUND", "FOR", "GONE", "BOUGHT", "PODS MOVED", "SAVES AN HOUR"}, rows)
-	p.line("")
-	p.line("%s", endText("Left alone, the autoscaler would come to ", a.Rounds))
+	p.Table([]string{"ROUND", "FOR", "GONE", "BOUGHT", "PODS MOVED", "SAVES AN HOUR"}, rows)
+	p.Line("")
+	p.Line("%s", endText("Left alone, the autoscaler would come to ", a.Rounds))
 	if a.Before != nil && a.Before.Rounds != nil {
-		p.line("%s", endText("With the NodePools as they are, it would come to ", a.Before.Rounds))
+		p.Line("%s", endText("With the NodePools as they are, it would come to ", a.Before.Rounds))
 	}
 }
 

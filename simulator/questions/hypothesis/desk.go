@@ -225,6 +225,15 @@ func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	return answer, nil
 }
 
+// Try lets questions that are made of several work on one copy of the state, with the configuration in force; see whatif.Engine.Try.
+// Nothing is admitted: what they change is the caller's affair.
+func (d *Desk) Try(ctx context.Context, do func(context.Context, *whatif.Trial) error) error {
+	if err := d.options.Ready(); err != nil {
+		return err
+	}
+	return d.options.Engine.Try(ctx, nil, do)
+}
+
 // Capacity asks how many more of a pod fit.
 type Capacity struct {
 	Question

@@ -15,12 +15,12 @@ import (
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
-// topic is what some questions are about, and others are not. It completes the sentence "… is judged without it".
+// topic is what some questions are about, and others are not.
 type topic string
 
 const (
 	quota      topic = "quota"
-	autoscaler topic = "the autoscaler"
+	autoscaler topic = "nodes"
 )
 
 const (
@@ -125,7 +125,7 @@ func (l *later) list(ctx context.Context, t topic) ([]*unstructured.Unstructured
 	}
 	for _, p := range problems {
 		if topicOf(p.Kind) == t {
-			a.missing = append(a.missing, why.NotJudged{What: p.Kind.String(), Text: p.Text + ": " + string(t) + " is judged without it."})
+			a.missing = append(a.missing, why.NotJudged{What: p.Kind.String(), Text: p.Text + ": the answer does without it."})
 		}
 	}
 	a.read = true

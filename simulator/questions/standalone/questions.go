@@ -6,6 +6,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 )
@@ -39,5 +40,14 @@ func (c *Cluster) Autoscale(ctx context.Context, q autoscale.Question) (*autosca
 func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
 	answer, err := c.Desk.Fit(ctx, q)
 	autoscale.Help(ctx, c, q, answer)
+	return answer, err
+}
+
+// Drain answers what a drain would do. The error is as that of drain.Ask.
+func (c *Cluster) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
+	answer, err := drain.Ask(ctx, c, q)
+	if err == nil {
+		answer.NotJudged = append(answer.NotJudged, c.reading.later.missing(autoscaler)...)
+	}
 	return answer, err
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,60 +14,25 @@ import (
 // wrote is printed without control characters.
 func Print(w io.Writer, answers *Answers) error {
 	p := &page{}
-	p.line("%s", answers.Sentence)
+	p.Line("%s", answers.Sentence)
 	if len(answers.Items) > 1 {
 		p.list(answers)
 	} else {
 		p.one(&answers.Items[0])
 	}
-	var rows [][]string
-	for _, n := range answers.NotJudged {
-		rows = append(rows, []string{n.What, n.Text})
-	}
-	p.table([]string{"NOT JUDGED", "WHY"}, rows)
+	p.NotJudged(answers.NotJudged)
 	j := answers.Judged
 	judges := "kube-scheduler " + j.Scheduler
 	if j.Kueue != "" {
 		judges = "the simulator's queues, as Kueue after " + j.Kueue + " with " + j.Configuration.Text + ", and " + judges
 	}
-	p.line("")
-	p.line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), clock(j.At.Time))
-	_, err := io.WriteString(w, p.out.String())
+	p.Line("")
+	p.Line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), clock(j.At.Time))
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-type page struct{ out strings.Builder }
-
-func (p *page) line(format string, args ...any) {
-	p.out.WriteString(strings.TrimRight(why.Printable(fmt.Sprintf(format, args...)), " ") + "\n")
-}
-
-func (p *page) table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	p.out.WriteByte('\n')
-	var out strings.Builder
-	t := tabwriter.NewWriter(&out, 0, 4, 3, ' ', 0)
-	for _, row := range append([][]string{head}, rows...) {
-		for i := range row {
-			row[i] = why.Printable(row[i])
-		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	_ = t.Flush() // a Builder takes everything
-	for line := range strings.Lines(out.String()) {
-		p.out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-}
-
-// orNone stands for a value that a row does not have.
-func orNone(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+type page struct{ why.Sheet }
 
 // list prints a row for each job.
 func (p *page) list(answers *Answers) {
@@ -85,12 +49,12 @@ func (p *page) list(answers *Answers) {
 		if len(a.Changes) > 0 {
 			change = a.Changes[0].Text
 		}
-		rows = append(rows, []string{a.Subject.Kind + " " + a.Subject.Namespace + "/" + a.Subject.Name, string(a.Verdict), orNone(a.Subject.Queue), quota, a.Nodes.Text, orNone(order), a.when(), orNone(change)})
+		rows = append(rows, []string{a.Subject.Kind + " " + a.Subject.Namespace + "/" + a.Subject.Name, string(a.Verdict), why.OrNone(a.Subject.Queue), quota, a.Nodes.Text, why.OrNone(order), a.when(), why.OrNone(change)})
 	}
-	p.table([]string{"JOB", "VERDICT", "QUEUE", "QUOTA", "NODES", "ORDER", "START", "LEAST CHANGE"}, rows)
+	p.Table([]string{"JOB", "VERDICT", "QUEUE", "QUOTA", "NODES", "ORDER", "START", "LEAST CHANGE"}, rows)
 	for i := range answers.Items {
-		p.line("")
-		p.line("%s", answers.Items[i].Sentence)
+		p.Line("")
+		p.Line("%s", answers.Items[i].Sentence)
 	}
 }
 
@@ -112,24 +76,24 @@ func (p *page) one(a *Answer) {
 	if a.Quota != nil {
 		quota = a.Quota.Text
 	}
-	p.table([]string{"QUOTA", "NODES", "START"}, [][]string{{quota, a.Nodes.Text, a.when()}})
+	p.Table([]string{"QUOTA", "NODES", "START"}, [][]string{{quota, a.Nodes.Text, a.when()}})
 	var rows [][]string
 	if a.Quota != nil {
 		for _, r := range a.Quota.Resources {
 			rows = append(rows, []string{r.Resource, r.Flavor, r.Asks, r.Unused, r.MayBorrow, r.Short, r.Capacity})
 		}
-		p.table([]string{"RESOURCE", "FLAVOR", "ASKS", "UNUSED", "MAY BORROW", "SHORT", "CAPACITY"}, rows)
+		p.Table([]string{"RESOURCE", "FLAVOR", "ASKS", "UNUSED", "MAY BORROW", "SHORT", "CAPACITY"}, rows)
 	}
 	rows = nil
 	for _, t := range a.Tiers {
 		rows = append(rows, []string{t.Name, string(t.State), t.Text})
 	}
-	p.table([]string{"TIER", "STATE", "WHAT WAS FOUND"}, rows)
+	p.Table([]string{"TIER", "STATE", "WHAT WAS FOUND"}, rows)
 	rows = nil
 	for _, v := range a.Preempts {
-		rows = append(rows, []string{v.Namespace + "/" + v.Name, fmt.Sprint(v.Priority), orNone(v.Reason), fmt.Sprintf("%d of %d runs", v.Runs, a.Start.Runs)})
+		rows = append(rows, []string{v.Namespace + "/" + v.Name, fmt.Sprint(v.Priority), why.OrNone(v.Reason), fmt.Sprintf("%d of %d runs", v.Runs, a.Start.Runs)})
 	}
-	p.table([]string{"PREEMPTS", "PRIORITY", "WHY", "IN"}, rows)
+	p.Table([]string{"PREEMPTS", "PRIORITY", "WHY", "IN"}, rows)
 	rows = nil
 	if t := a.Topology; t != nil {
 		for _, d := range t.Domains {
@@ -139,23 +103,23 @@ func (p *page) one(a *Answer) {
 			}
 			rows = append(rows, []string{d.Name, fmt.Sprint(d.Nodes), d.fit(t.Wants), fmt.Sprint(d.Given), strings.Join(sorted(free), ", ")})
 		}
-		p.table([]string{"DOMAIN", "NODES", "PODS THAT FIT", "WOULD GO", "FREE"}, rows)
+		p.Table([]string{"DOMAIN", "NODES", "PODS THAT FIT", "WOULD GO", "FREE"}, rows)
 	}
 	rows = nil
 	for _, d := range a.Start.RestsOn {
 		rows = append(rows, []string{d.Of, fmt.Sprint(d.Count), fmt.Sprintf("%.0f to %.0f s", d.Shortest, d.Longest)})
 	}
-	p.table([]string{"START RESTS ON", "FINISHED", "TOOK"}, rows)
+	p.Table([]string{"START RESTS ON", "FINISHED", "TOOK"}, rows)
 	rows = nil
 	for _, e := range a.Elsewhere {
-		rows = append(rows, []string{e.where(), string(e.Verdict), orNone(e.Text), fmt.Sprintf("%d of %d pods find nodes", e.Fit, e.Pods), e.when()})
+		rows = append(rows, []string{e.where(), string(e.Verdict), why.OrNone(e.Text), fmt.Sprintf("%d of %d pods find nodes", e.Fit, e.Pods), e.when()})
 	}
-	p.table([]string{"ELSEWHERE", "VERDICT", "QUOTA", "NODES", "START"}, rows)
+	p.Table([]string{"ELSEWHERE", "VERDICT", "QUOTA", "NODES", "START"}, rows)
 	rows = nil
 	for _, c := range a.Changes {
-		rows = append(rows, []string{c.Kind, c.Text, fmt.Sprintf("%d of %d pods find nodes", c.Fit, c.Pods), orNone(strings.Join(c.Preempts, ", "))})
+		rows = append(rows, []string{c.Kind, c.Text, fmt.Sprintf("%d of %d pods find nodes", c.Fit, c.Pods), why.OrNone(strings.Join(c.Preempts, ", "))})
 	}
-	p.table([]string{"CHANGE", "WHAT LETS IT START", "NODES", "PREEMPTS"}, rows)
+	p.Table([]string{"CHANGE", "WHAT LETS IT START", "NODES", "PREEMPTS"}, rows)
 	rows = nil
 	for _, c := range a.Influences {
 		start := "now"
@@ -164,7 +128,7 @@ func (p *page) one(a *Answer) {
 		}
 		rows = append(rows, []string{c.Kind, c.Text, start})
 	}
-	p.table([]string{"INFLUENCE", "WHAT OTHERS COULD DO", "IT WOULD START"}, rows)
+	p.Table([]string{"INFLUENCE", "WHAT OTHERS COULD DO", "IT WOULD START"}, rows)
 }
 
 func (e *Elsewhere) where() string {

@@ -312,7 +312,7 @@ func (a *asking) decided(d explain.Explained, fits bool) {
 	case explain.QuotaAtMax, explain.QuotasUsedUp:
 		a.waitFor(ForQuota, c.Pod.Namespace, said(c), nil)
 	}
-	a.answer.Evicts = evictsOf(c)
+	a.answer.Evicts = EvictsOf(c)
 	if a.q.Node == "" {
 		return
 	}

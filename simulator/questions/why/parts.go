@@ -153,8 +153,8 @@ func nearestOf(c *result.Cycle) []Nearest {
 	return out
 }
 
-// evictsOf returns what preemption chose; nil if it chose nothing.
-func evictsOf(c *result.Cycle) *Evicts {
+// EvictsOf returns what preemption chose; nil if it chose nothing.
+func EvictsOf(c *result.Cycle) *Evicts {
 	if c.Preemption == nil || c.Preemption.Chosen == "" {
 		return nil
 	}

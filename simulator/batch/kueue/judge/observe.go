@@ -216,6 +216,8 @@ func (o *observer) queues(ctx context.Context, p place, workloads []kueue.Worklo
 				held[string(q.Spec.ClusterQueue)] = n
 			}
 		}
+		condition := meta.FindStatusCondition(q.Status.Conditions, kueue.LocalQueueActive)
+		o.moves(condition == nil || condition.ObservedGeneration != q.Generation, q.Name, "status of an earlier generation")
 		o.conditions(q.Name+" LocalQueue", q.Status.Conditions)
 		o.see(q.Name+" LocalQueue", "counts", []any{q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads})
 	}

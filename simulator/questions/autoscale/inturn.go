@@ -1,4 +1,4 @@
-package hypothesis
+package autoscale
 
 import (
 	"context"
@@ -13,60 +13,57 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// InTurn asks where pods would go one after the other, each on the state that those before it left; and then, where those go that found
-// no node, once new objects are there. It comes from code that has objects, not from a client: nothing is admitted.
-type InTurn struct {
-	// Pods are pods of the state, or of New, in the order in which the scheduler tries them.
-	Pods []types.NamespacedName
-	// New are pods that do not exist yet.
-	New []*v1.Pod
-	// Then comes once each of the pods has been tried.
-	Then []runtime.Object
+// turnsOf is the question where pods would go one after the other, each on the state that those before it left; and then, where those go
+// that found no node, once new objects are there.
+type turnsOf struct {
+	// pods are pods of the state, or of fresh, in the order in which the scheduler tries them.
+	pods []types.NamespacedName
+	// fresh are pods that do not exist yet.
+	fresh []*v1.Pod
+	// then comes once each of the pods has been tried.
+	then []runtime.Object
 }
 
-// Turns are the decisions about one pod.
-type Turns struct {
-	// First is the decision before Then came. It is nil for a pod that has a scheduler of its own.
-	First *result.Cycle
-	// Then is nil if First placed the pod, or makes room for it.
-	Then *result.Cycle
+// turns are the decisions about one pod.
+type turns struct {
+	// first is the decision before the new objects came. It is nil for a pod that has a scheduler of its own.
+	first *result.Cycle
+	// then is nil if first placed the pod, or makes room for it.
+	then *result.Cycle
 }
 
-// InTurn answers with the decisions about each pod. When ctx ends, it returns those that it has, and the error.
-func (d *Desk) InTurn(ctx context.Context, q InTurn) ([]Turns, error) {
-	if err := d.options.Ready(); err != nil {
-		return nil, err
-	}
-	out := make([]Turns, len(q.Pods))
-	err := d.options.Engine.Try(ctx, nil, func(ctx context.Context, t *whatif.Trial) error {
-		for _, pod := range q.New {
+// ask answers with the decisions about each pod. When ctx ends, it returns those that it has, and the error.
+func (q turnsOf) ask(ctx context.Context, c Cluster) ([]turns, error) {
+	out := make([]turns, len(q.pods))
+	err := c.Try(ctx, func(ctx context.Context, t *whatif.Trial) error {
+		for _, pod := range q.fresh {
 			if err := t.Apply(whatif.Change{Apply: pod}); err != nil {
 				return err
 			}
 		}
 		s := &inTurn{trial: t, refused: map[string]*result.Cycle{}, grouped: map[types.UID]*result.Cycle{}}
-		for i, name := range q.Pods {
+		for i, name := range q.pods {
 			var err error
-			if out[i].First, err = s.decide(ctx, name); err != nil {
+			if out[i].first, err = s.decide(ctx, name); err != nil {
 				return err
 			}
 		}
-		if len(q.Then) == 0 {
+		if len(q.then) == 0 {
 			return nil
 		}
-		for _, o := range q.Then {
+		for _, o := range q.then {
 			if err := t.Apply(whatif.Change{Apply: o}); err != nil {
 				return err
 			}
 		}
 		s.forget()
-		for i, name := range q.Pods {
-			first := out[i].First
+		for i, name := range q.pods {
+			first := out[i].first
 			if first == nil || first.Outcome == result.Scheduled || first.NominatedNode != "" {
 				continue
 			}
 			var err error
-			if out[i].Then, err = s.decide(ctx, name); err != nil {
+			if out[i].then, err = s.decide(ctx, name); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,154 @@
+package drain
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/questions/why"
+)
+
+// APIVersion and Kind are those of every answer.
+const (
+	APIVersion = "drain.kube-scheduler-simulator/v1"
+	Kind       = "Answer"
+)
+
+// Answer says what a drain would do. Its JSON form is public. Lists are never null. Times are in seconds since the drain begins.
+type Answer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Sentence is the answer in English, and stands alone.
+	Sentence string  `json:"sentence"`
+	Summary  Summary `json:"summary"`
+	// Nodes are in the order in which they are drained.
+	Nodes []Node `json:"nodes"`
+	// Evictions are by node, and of a node in the order in which they are asked for; those of pods that a replacement preempts come last.
+	Evictions []Eviction `json:"evictions"`
+	// Budgets are the PodDisruptionBudgets that had a say.
+	Budgets []Budget `json:"budgets"`
+	Judged  Judged   `json:"judged"`
+	// NotJudged may make the answer another one.
+	NotJudged []why.NotJudged `json:"notJudged"`
+}
+
+// Summary counts.
+type Summary struct {
+	Nodes int `json:"nodes"`
+	// Empty counts the nodes that become empty, of pods that a drain evicts.
+	Empty int `json:"empty"`
+	// Asked counts the evictions that are asked for, and Evicted those that are made.
+	Asked   int `json:"asked"`
+	Evicted int `json:"evicted"`
+	// Pending counts the replacements that find no node, and Gone the pods that nobody creates again.
+	Pending int `json:"pending"`
+	Gone    int `json:"gone"`
+	// Seconds is when the last replacement is ready and the last node has ended; nil if the drain never ends.
+	Seconds *int `json:"seconds,omitempty"`
+}
+
+// NodeOutcome is how the drain of a node ends.
+type NodeOutcome string
+
+const (
+	// Emptied: all pods that a drain evicts have left.
+	Emptied NodeOutcome = "emptied"
+	// GivenUp: the time for the node ended, or an eviction failed for good.
+	GivenUp NodeOutcome = "givenUp"
+	// Stuck: the drain waits for an eviction that no budget will ever allow. No node after it is drained.
+	Stuck NodeOutcome = "stuck"
+	// Refused: kubectl evicts no pod of the node.
+	Refused NodeOutcome = "refused"
+	// NotReached: the drain is stuck at an earlier node.
+	NotReached NodeOutcome = "notReached"
+)
+
+// Node is a node that is to be drained.
+type Node struct {
+	Name    string      `json:"name"`
+	Outcome NodeOutcome `json:"outcome"`
+	// Begins and Ends are when the drain of the node does; nil for never.
+	Begins *int `json:"begins,omitempty"`
+	Ends   *int `json:"ends,omitempty"`
+	// Errors are kubectl's, for which it evicts no pod of the node, and Warnings those with which it goes on.
+	Errors   []string `json:"errors,omitempty"`
+	Warnings string   `json:"warnings,omitempty"`
+	// Stay counts the pods that a drain leaves on the node: those of DaemonSets, static ones, and those that the question does not select.
+	Stay int `json:"stay"`
+}
+
+// Fate is what becomes of a pod.
+type Fate string
+
+const (
+	// Moves: its replacement finds a node.
+	Moves Fate = "moves"
+	// Pending: its replacement finds none.
+	Pending Fate = "pending"
+	// Gone: nobody creates it again.
+	Gone Fate = "gone"
+	// Blocked: it is not evicted.
+	Blocked Fate = "blocked"
+	// Leaves: it terminates already.
+	Leaves Fate = "leaves"
+)
+
+// Eviction is that of one pod.
+type Eviction struct {
+	Node      string `json:"node"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Owner is the kind and the name of its controller; empty without one.
+	Owner string `json:"owner,omitempty"`
+	Fate  Fate   `json:"fate"`
+	// Preempted: a replacement takes its place; the drain does not ask for it.
+	Preempted bool `json:"preempted,omitempty"`
+	// Asked is when the eviction is first asked for, and Evicted when it is made; nil for never.
+	Asked   int  `json:"asked"`
+	Evicted *int `json:"evicted,omitempty"`
+	// Budget is the PodDisruptionBudget, as namespace/name, that made it wait, or blocks it; empty for none. Error is why the API server
+	// refuses it for good.
+	Budget string `json:"budget,omitempty"`
+	Error  string `json:"error,omitempty"`
+	// To is where the replacement lands, at Placed; Ready is when it is ready.
+	To     string `json:"to,omitempty"`
+	Placed *int   `json:"placed,omitempty"`
+	Ready  *int   `json:"ready,omitempty"`
+	// Reasons are why the replacement finds no node.
+	Reasons []why.Reason `json:"reasons,omitempty"`
+}
+
+// Budget is a PodDisruptionBudget over time.
+type Budget struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Desired is how many pods are to be healthy, of Expected.
+	Desired  int `json:"desired"`
+	Expected int `json:"expected"`
+	// Allowed is how many evictions it allows before the drain begins, and Steps are when that changes; of one second, the last.
+	Allowed int    `json:"allowed"`
+	Steps   []Step `json:"steps"`
+	// Waits are the evictions that it made wait, as namespace/name of their pods, and Blocks those that it never allows.
+	Waits  []string `json:"waits"`
+	Blocks []string `json:"blocks"`
+}
+
+// Step is how many evictions a budget allows from a time on.
+type Step struct {
+	At      int `json:"at"`
+	Allowed int `json:"allowed"`
+}
+
+// Judged says who judged, and what.
+type Judged struct {
+	Cluster   string      `json:"cluster"`
+	At        metav1.Time `json:"at"`
+	Scheduler string      `json:"scheduler"`
+	// Nodes and Pods are those of the state.
+	Nodes int `json:"nodes"`
+	Pods  int `json:"pods"`
+	// StartSeconds and StopSeconds are the assumptions.
+	StartSeconds int     `json:"startSeconds"`
+	StopSeconds  int     `json:"stopSeconds"`
+	Seconds      float64 `json:"seconds"`
+	// Note says in English what the answer is not.
+	Note string `json:"note"`
+}

@@ -1,0 +1,170 @@
+package drain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
+)
+
+const (
+	// MaxNodes bounds the nodes of a question.
+	MaxNodes = 200
+	// DefaultStart and DefaultStop are Question.StartSeconds and Question.StopSeconds.
+	DefaultStart = 10
+	DefaultStop  = 1
+	// retry is after how many seconds kubectl asks again for an eviction that a budget refuses.
+	retry = 5
+	// mostSeconds bounds all times of a question.
+	mostSeconds = 24 * 60 * 60
+)
+
+// Question asks what kubectl drain would do. The fields that kubectl has flags for have its meaning and its defaults.
+type Question struct {
+	// Nodes are drained in this order. Selector names nodes by their labels instead, by name.
+	Nodes    []string `json:"nodes,omitempty"`
+	Selector string   `json:"selector,omitempty"`
+	// PodSelector leaves the other pods where they are.
+	PodSelector        string `json:"podSelector,omitempty"`
+	IgnoreDaemonSets   bool   `json:"ignoreDaemonSets,omitempty"`
+	DeleteEmptyDirData bool   `json:"deleteEmptyDirData,omitempty"`
+	Force              bool   `json:"force,omitempty"`
+	// TimeoutSeconds is how long to try a node; 0 means for ever.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// AtOnce is how many nodes are drained at a time; 0 means 1, as kubectl does.
+	AtOnce int `json:"atOnce,omitempty"`
+	// StartSeconds is how long a pod takes from its node to being ready, and StopSeconds how long an evicted one takes to go; 0 means
+	// DefaultStart and DefaultStop.
+	StartSeconds int `json:"startSeconds,omitempty"`
+	StopSeconds  int `json:"stopSeconds,omitempty"`
+}
+
+// Cluster is a cluster that is asked. Nothing that it does changes the cluster. Methods are safe for concurrent use.
+type Cluster interface {
+	why.Cluster
+	Try(ctx context.Context, do func(context.Context, *whatif.Trial) error) error
+}
+
+func refuse(format string, args ...any) error {
+	return &hypothesis.Refused{Message: fmt.Sprintf(format, args...)}
+}
+
+func (q *Question) complete() error {
+	q.StartSeconds, q.StopSeconds, q.AtOnce = cmp.Or(q.StartSeconds, DefaultStart), cmp.Or(q.StopSeconds, DefaultStop), cmp.Or(q.AtOnce, 1)
+	for name, seconds := range map[string]int{"timeoutSeconds": q.TimeoutSeconds, "startSeconds": q.StartSeconds, "stopSeconds": q.StopSeconds} {
+		if seconds < 0 || seconds > mostSeconds {
+			return refuse("%s: want a number from 0 to %d", name, mostSeconds)
+		}
+	}
+	if q.AtOnce < 1 {
+		return refuse("atOnce: want at least 1")
+	}
+	if (len(q.Nodes) == 0) == (q.Selector == "") {
+		return refuse("nodes: want either nodes or a selector")
+	}
+	if _, err := labels.Parse(q.PodSelector); err != nil {
+		return refuse("podSelector: %v", err)
+	}
+	return nil
+}
+
+// world is the state of the cluster as far as a drain looks at it.
+type world struct {
+	nodes   []*v1.Node
+	pods    []*v1.Pod
+	budgets []*policyv1.PodDisruptionBudget
+	// daemonSets are known if the cluster lists them: namespace/name.
+	daemonSets map[string]bool
+}
+
+func read(ctx context.Context, c Cluster) (*world, error) {
+	w := &world{daemonSets: map[string]bool{}}
+	for _, kind := range []string{"Node", "Pod"} {
+		all, err := c.List(ctx, v1.SchemeGroupVersion.WithKind(kind), metav1.NamespaceAll)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range all {
+			switch o := o.(type) {
+			case *v1.Node:
+				w.nodes = append(w.nodes, o)
+			case *v1.Pod:
+				w.pods = append(w.pods, o)
+			}
+		}
+	}
+	budgets, err := c.List(ctx, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), metav1.NamespaceAll)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range budgets {
+		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+			w.budgets = append(w.budgets, b)
+		}
+	}
+	sets, err := c.List(ctx, daemonSetKind, metav1.NamespaceAll)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range sets {
+		if m, ok := o.(metav1.Object); ok {
+			w.daemonSets[m.GetNamespace()+"/"+m.GetName()] = true
+		}
+	}
+	slices.SortFunc(w.nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.pods, comparePods)
+	slices.SortFunc(w.budgets, func(a, b *policyv1.PodDisruptionBudget) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return w, nil
+}
+
+func comparePods(a, b *v1.Pod) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// chosen returns the names of the nodes to drain, in order.
+func (w *world) chosen(q *Question) (names []string, err error) {
+	there := map[string]bool{}
+	for _, n := range w.nodes {
+		there[n.Name] = true
+	}
+	if q.Selector != "" {
+		selector, err := labels.Parse(q.Selector)
+		if err != nil {
+			return nil, refuse("selector: %v", err)
+		}
+		for _, n := range w.nodes {
+			if selector.Matches(labels.Set(n.Labels)) {
+				names = append(names, n.Name)
+			}
+		}
+		if len(names) == 0 {
+			return nil, refuse("selector: no node has %s", q.Selector)
+		}
+	} else {
+		names = slices.Clone(q.Nodes)
+	}
+	for i, name := range names {
+		if !there[name] {
+			return nil, refuse("nodes: there is no node %s", name)
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, refuse("nodes: %s is named twice", name)
+		}
+	}
+	if len(names) > MaxNodes {
+		return nil, refuse("nodes: %d are too many; ask about %d at most", len(names), MaxNodes)
+	}
+	return names, nil
+}

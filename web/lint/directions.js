@@ -26,6 +26,7 @@ export const layers = {
 /** Each feature, and the features that it may use. */
 export const features = {
   act: ['create', 'yaml'],
+  autoscaling: ['act', 'batch', 'create', 'fit', 'whatif', 'yaml'],
   /** What the boards of batch scheduling share. */
   batch: ['act', 'scheduler'],
   branch: [],

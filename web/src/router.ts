@@ -45,6 +45,12 @@ export const router = createRouter({
       meta: { view: 'numa' },
     },
     {
+      path: '/autoscaling',
+      name: 'autoscaling',
+      component: withDeferredMessages(lazily(() => import('./features/autoscaling/AutoscalingPage.vue'))),
+      meta: { view: 'autoscaling' },
+    },
+    {
       path: '/resources/:resource?',
       name: 'resources',
       component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))),

@@ -665,6 +665,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/autoscale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would Karpenter do about the pods that wait?
+         * @description Which pods a new node would help, of which NodePool and instance type, where and at what price; why each NodePool does not help the others; where the scheduler disagrees; and, if asked, which nodes could go. The same answer as that of simulator autoscale --dry-run. Nothing is created and no node is bought.
+         */
+        post: operations["askAutoscale"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -7097,6 +7117,299 @@ export interface components {
             /** Format: date-time */
             latest: string | null;
         };
+        /** @description Asks what an autoscaler would do. */
+        Autoscale: {
+            /** @description Asked about; without any, all pods that wait are, and those of objects. */
+            pods?: components["schemas"]["PodName"][];
+            /** @description Documents with pods that do not exist, to be asked about as well, and with NodePools: new ones, and others in place of those of their names. One in YAML may hold several. */
+            objects?: (Record<string, never> | string)[];
+            /** @description For objects without one; empty means "default". */
+            namespace?: string;
+            /** @description A list of types in the format of Karpenter's KWOK provider; empty for a small set that is built in. */
+            instanceTypes?: string;
+            /** @description Names the list, as the source of the prices. */
+            instanceTypesFrom?: string;
+            /** @description Nodes of which to say, too, whether they could go. allNodes asks so about all that the autoscaler has. */
+            nodes?: string[];
+            allNodes?: boolean;
+        };
+        /** @description Says what the autoscaler would do. Its JSON form is public. Lists are never null. */
+        AutoscaleAnswer: {
+            apiVersion: string;
+            kind: string;
+            /** @description The answer in English, and stands alone. */
+            sentence: string;
+            summary: components["schemas"]["AutoscaleSummary"];
+            /** @description In the order in which the scheduler tries them. */
+            pods: components["schemas"]["AutoscalePod"][];
+            /** @description Those that it would buy. */
+            newNodes: components["schemas"]["AutoscaleNewNode"][];
+            /** @description The NodePools, in the order in which it tries them. */
+            pools: components["schemas"]["AutoscalePool"][];
+            cost: components["schemas"]["AutoscaleCost"];
+            /** @description The answers about those that could go; none if the question does not ask. */
+            nodes: components["schemas"]["AutoscaleDeparture"][];
+            /** @description What it would do without the NodePools of the question; absent if that has none. */
+            before?: components["schemas"]["AutoscaleBefore"];
+            judged: components["schemas"]["AutoscaleJudged"];
+            /** @description May make the answer another one. */
+            notJudged: components["schemas"]["WhyNotJudged"][];
+        };
+        /** @description Summary counts the pods. */
+        AutoscaleSummary: {
+            pods: number;
+            /** @description Counts those that a new node would hold, existingNode those for which the autoscaler finds room on a node that is there, none those that no NodePool helps, and notJudged those that it does not look at. */
+            newNode: number;
+            existingNode: number;
+            none: number;
+            notJudged: number;
+            /** @description Counts the pods about which autoscaler and scheduler disagree. */
+            disagreements: number;
+        };
+        /** @description The answer about one pod. */
+        AutoscalePod: {
+            namespace: string;
+            name: string;
+            /** @enum {string} */
+            verdict: "existingNode" | "newNode" | "none" | "notJudged";
+            /** @description The node that exists, or the name of one of newNodes; empty for other verdicts. */
+            node?: string;
+            /**
+             * @description Says why a pod is not judged, or why Karpenter refuses it whatever the NodePool.
+             * @enum {string}
+             */
+            kind?: "gated" | "nominated" | "ownedByNode" | "resourceClaims" | "unsupported" | "noNodePool" | "deleting" | "static" | "notReady" | "invalid" | "taints" | "requirements" | "volumes" | "types" | "limits" | "minValues" | "topology" | "ports" | "batch" | "later" | "other";
+            reason?: string;
+            /** @description Has the NodePools that did not help, in the order in which Karpenter tries them. It is empty for a pod on an existing node. */
+            refused?: components["schemas"]["AutoscaleRefusal"][];
+            /** @description The answer in English. */
+            sentence: string;
+            /** @description What kube-scheduler decides; absent if it does not decide about the pod, or could not be asked in time. */
+            scheduler?: components["schemas"]["AutoscaleScheduler"];
+            /** @description Absent if the two agree. */
+            disagreement?: components["schemas"]["AutoscaleDisagreement"];
+        };
+        /** @description A node that Karpenter would buy. */
+        AutoscaleNewNode: {
+            /** @description Made up of the NodePool's and a number, so that it is the same in every answer. */
+            name: string;
+            nodePool: string;
+            instanceType: string;
+            zone: string;
+            capacityType: string;
+            /** @description In US dollars. */
+            pricePerHour: number;
+            /** @description How many instance types hold the pods. */
+            types: number;
+            /** @description The pods of the question on the node, as namespace/name. */
+            pods: string[];
+            /** @description Those of the pods, and of the pods of DaemonSets that the node would get. */
+            requests: {
+                [key: string]: string;
+            };
+            /** @description Offers of the NodePool for less that do not hold the pods, the dearest first; one for each reason, three at most. */
+            cheaper?: components["schemas"]["AutoscaleCheaper"][];
+            /** @description The node as it would be once it is ready. */
+            object: Record<string, never>;
+        };
+        /** @description A NodePool, as it is and with the new nodes. */
+        AutoscalePool: {
+            name: string;
+            weight: number;
+            /** @description Says why Karpenter buys no node of it for any pod; absent if it may. */
+            untried?: components["schemas"]["AutoscaleRefusal"];
+            /** @description Bound uses, which is what the nodes that are to stay have, as Karpenter counts: by capacity. They have the resources that the NodePool limits. */
+            limits?: {
+                [key: string]: string;
+            };
+            uses?: {
+                [key: string]: string;
+            };
+            /** @description The NodePool's consolidationPolicy. */
+            policy: string;
+            nodes: number;
+            pricePerHour: number;
+            /** @description Counts those of the nodes whose price is not known. */
+            unpriced: number;
+            newNodes: number;
+            newPricePerHour: number;
+        };
+        /** @description What nodes cost, now and with new ones, in US dollars per hour. Nodes without a known price count as nothing. */
+        AutoscaleCost: {
+            nodes: number;
+            pricePerHour: number;
+            /** @description Counts those of the nodes whose price is not known. */
+            unpriced: number;
+            newNodes: number;
+            newPricePerHour: number;
+        };
+        /** @description The answer for a node. */
+        AutoscaleDeparture: {
+            node: string;
+            nodePool?: string;
+            /** @description What the node is, with its price; absent if the instance types do not have it. */
+            offer?: components["schemas"]["AutoscaleOffer"];
+            /** @description What Karpenter would do about the node. It is absent if the node stays. */
+            outcome?: components["schemas"]["AutoscaleOutcome"];
+            /** @description They keep Karpenter from asking whether the node is needed. They are in the order in which it checks them. */
+            blockers?: components["schemas"]["AutoscaleBlocker"][];
+            /** @description What Karpenter would do without the blockers; absent if the node stays all the same. */
+            otherwise?: components["schemas"]["AutoscaleOutcome"];
+            /** @description Says why the node stays, or would stay without the blockers; absent if it goes. */
+            needed?: components["schemas"]["AutoscaleNeeded"];
+            /** @description Says that consolidateAfter has not passed yet since a pod came or went. The answer is that of the time when it has. */
+            waits?: boolean;
+        };
+        /** @description The answer with the NodePools as they are. */
+        AutoscaleBefore: {
+            summary: components["schemas"]["AutoscaleSummary"];
+            pools: components["schemas"]["AutoscalePool"][];
+            cost: components["schemas"]["AutoscaleCost"];
+        };
+        /** @description Says who judged, and what. */
+        AutoscaleJudged: {
+            cluster: string;
+            /** Format: date-time */
+            at: string;
+            /** @description Versions. */
+            karpenter: string;
+            scheduler: string;
+            /** @description Those of the state. */
+            nodes: number;
+            pods: number;
+            instanceTypes: number;
+            /** @description Says where all prices of the answer are from. */
+            prices: components["schemas"]["AutoscaleSource"];
+            seconds: number;
+            /** @description Says in English what the answer is not. */
+            note: string;
+        };
+        /** @description Says why a NodePool did not help a pod. */
+        AutoscaleRefusal: {
+            nodePool: string;
+            /** @enum {string} */
+            kind: "gated" | "nominated" | "ownedByNode" | "resourceClaims" | "unsupported" | "noNodePool" | "deleting" | "static" | "notReady" | "invalid" | "taints" | "requirements" | "volumes" | "types" | "limits" | "minValues" | "topology" | "ports" | "batch" | "later" | "other";
+            /** @description A sentence without its period. */
+            reason: string;
+            /** @description What Karpenter's scheduling answered for this NodePool, where the verdict could not be explained otherwise. */
+            said?: string;
+            /** @description Those that the pod does not tolerate. */
+            taints?: Record<string, never>[];
+            /** @description The labels on which requirements exclude each other. */
+            conflicts?: components["schemas"]["AutoscaleConflict"][];
+            /** @description Those between pods of which each alone refuses the pod; without any, another pod's anti-affinity may. */
+            constraints?: string[];
+            /** @description The instance types by what each lacks, most of them first. They are empty where types are not the reason. */
+            types?: components["schemas"]["AutoscaleTypeGroup"][];
+            /** @description The cheapest node without that which refuses the pod; absent if there is none. */
+            otherwise?: components["schemas"]["AutoscaleOffer"];
+        };
+        /** @description What kube-scheduler decides about a pod. */
+        AutoscaleScheduler: {
+            /** @description Where it puts the pod now, and then where it puts one that finds no node now, when the new nodes are there. Both are empty for a pod that stays pending. */
+            node?: string;
+            then?: string;
+            /** @description The node that it would make room on by preemption. */
+            nominated?: string;
+            /** @description Why the node that the autoscaler has in mind does not take the pod; of all nodes, if it has none. */
+            reasons: components["schemas"]["WhyReason"][];
+        };
+        /** @description Says how autoscaler and scheduler disagree about a pod. */
+        AutoscaleDisagreement: {
+            /** @enum {string} */
+            kind: "roomRefused" | "nodeUnneeded" | "nodeRefused" | "preempts" | "fitsAlready";
+            /** @description Says in English what comes of it. */
+            sentence: string;
+        };
+        /** @description An offer for less, and what it lacks. */
+        AutoscaleCheaper: {
+            instanceType: string;
+            zone: string;
+            capacityType: string;
+            /** @description In US dollars. */
+            pricePerHour: number;
+            /** @enum {string} */
+            lack: "label" | "resources" | "offering" | "availability" | "limit";
+            reason: string;
+            /** @description The resources that it has too little of. */
+            short?: components["schemas"]["AutoscaleShortage"][];
+        };
+        /** @description An instance type with the place and the way to get it. */
+        AutoscaleOffer: {
+            instanceType: string;
+            zone: string;
+            capacityType: string;
+            /** @description In US dollars. */
+            pricePerHour: number;
+        };
+        /** @description What Karpenter would do about a node. */
+        AutoscaleOutcome: {
+            /** @description The cheapest node that would be bought instead; absent if the node is only removed. */
+            replacement?: components["schemas"]["AutoscaleOffer"];
+            /** @description In US dollars. */
+            savesPerHour: number;
+            /** @description The pods that move, by name. */
+            moves: components["schemas"]["AutoscaleMove"][];
+        };
+        /** @description Keeps Karpenter from asking whether a node is needed. */
+        AutoscaleBlocker: {
+            /** @enum {string} */
+            kind: "notManaged" | "notInitialized" | "leaving" | "nodePool" | "nodeAnnotation" | "podAnnotation" | "budget" | "nodePoolBudget" | "policy" | "unknownType" | "other";
+            /** @description The name of the NodePool, namespace/name of the pod or the budget, or the node. */
+            object: string;
+            /** @description Those that a budget protects, as namespace/name. */
+            pods?: string[];
+            reason: string;
+            /** @description otherwise is the answer without it. */
+            curable: boolean;
+        };
+        /** @description Says why a node stays. */
+        AutoscaleNeeded: {
+            /** @enum {string} */
+            kind: "podsDoNotFit" | "severalNodes" | "notCheaper" | "spotToSpot" | "notWorth";
+            reason: string;
+            /** @description Those without another node, as namespace/name. */
+            pods?: string[];
+        };
+        /** @description Says where prices are from, so that an answer can. */
+        AutoscaleSource: {
+            /** @description Names the source: a file, or what is built in. */
+            from: string;
+            /** @description The day of the prices, as 2006-01-02; empty when it is not known. */
+            date?: string;
+        };
+        /** @description A label on which requirements exclude each other, for example "In [zone-a]" and "In [zone-b]". */
+        AutoscaleConflict: {
+            key: string;
+            wanted: string;
+            /** @description Empty if the NodePool has nothing about the label, and its nodes do not get it. */
+            offered?: string;
+        };
+        /** @description The instance types that lack the same. */
+        AutoscaleTypeGroup: {
+            /** @enum {string} */
+            lack: "label" | "resources" | "offering" | "availability" | "limit";
+            /** @description Follows the count: "66 types" "lack nvidia.com/gpu". */
+            reason: string;
+            count: number;
+            /** @description The labels or resources that the reason is about. */
+            names: string[];
+            /** @description The first types by name, three at most. */
+            examples: string[];
+        };
+        /** @description A resource of which a node has too little. */
+        AutoscaleShortage: {
+            resource: string;
+            wanted: string;
+            has: string;
+        };
+        /** @description A pod that leaves a node. */
+        AutoscaleMove: {
+            namespace: string;
+            name: string;
+            /** @description A node that exists; empty for the replacement. */
+            to?: string;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -7656,6 +7969,29 @@ export type SubmitLane = components['schemas']['SubmitLane'];
 export type SubmitReach = components['schemas']['SubmitReach'];
 export type SubmitOutlook = components['schemas']['SubmitOutlook'];
 export type SubmitElsewhere = components['schemas']['SubmitElsewhere'];
+export type Autoscale = components['schemas']['Autoscale'];
+export type AutoscaleAnswer = components['schemas']['AutoscaleAnswer'];
+export type AutoscaleSummary = components['schemas']['AutoscaleSummary'];
+export type AutoscalePod = components['schemas']['AutoscalePod'];
+export type AutoscaleNewNode = components['schemas']['AutoscaleNewNode'];
+export type AutoscalePool = components['schemas']['AutoscalePool'];
+export type AutoscaleCost = components['schemas']['AutoscaleCost'];
+export type AutoscaleDeparture = components['schemas']['AutoscaleDeparture'];
+export type AutoscaleBefore = components['schemas']['AutoscaleBefore'];
+export type AutoscaleJudged = components['schemas']['AutoscaleJudged'];
+export type AutoscaleRefusal = components['schemas']['AutoscaleRefusal'];
+export type AutoscaleScheduler = components['schemas']['AutoscaleScheduler'];
+export type AutoscaleDisagreement = components['schemas']['AutoscaleDisagreement'];
+export type AutoscaleCheaper = components['schemas']['AutoscaleCheaper'];
+export type AutoscaleOffer = components['schemas']['AutoscaleOffer'];
+export type AutoscaleOutcome = components['schemas']['AutoscaleOutcome'];
+export type AutoscaleBlocker = components['schemas']['AutoscaleBlocker'];
+export type AutoscaleNeeded = components['schemas']['AutoscaleNeeded'];
+export type AutoscaleSource = components['schemas']['AutoscaleSource'];
+export type AutoscaleConflict = components['schemas']['AutoscaleConflict'];
+export type AutoscaleTypeGroup = components['schemas']['AutoscaleTypeGroup'];
+export type AutoscaleShortage = components['schemas']['AutoscaleShortage'];
+export type AutoscaleMove = components['schemas']['AutoscaleMove'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -9750,6 +10086,84 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             /** @description There is no job among the objects, one is of a kind that cannot be asked about, or the API server would refuse a pod. The message says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askAutoscale: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "allNodes": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["Autoscale"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutoscaleAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What the question needs does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description A pod or a node that the question names does not exist, one of the objects is neither a NodePool nor a Pod or has a field that its kind does not have, or the instance types have mistakes. The message says which. */
             422: {
                 headers: {
                     [name: string]: unknown;

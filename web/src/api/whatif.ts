@@ -3,6 +3,8 @@
 
 import { bodyOf, client } from './client'
 import type {
+  Autoscale,
+  AutoscaleAnswer,
   CapacityAnswer,
   CapacityQuestion,
   Change,
@@ -25,6 +27,11 @@ export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal):
 /** What would become of the jobs of a text in YAML, in their order. */
 export function askSubmit(text: string, signal?: AbortSignal): Promise<SubmitAnswers> {
   return bodyOf(client.POST('/api/v1/submit', { body: { objects: [text] }, signal }))
+}
+
+/** What an autoscaler would do about the pods that wait. */
+export function askAutoscale(question: Autoscale, signal?: AbortSignal): Promise<AutoscaleAnswer> {
+  return bodyOf(client.POST('/api/v1/autoscale', { body: question, signal }))
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {

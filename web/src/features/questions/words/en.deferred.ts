@@ -38,6 +38,11 @@ export const questions = {
       none: 'No pod is pending. When one is, the smallest changes that let it in are a click away.',
     },
     room: { body: 'How many more of a pod fit, where, and what stops the next one.', act: 'Count them' },
+    autoscaling: {
+      title: 'What would an autoscaler do?',
+      body: 'Which node Karpenter would add for the pods that wait, at what price, and which of its nodes could go.',
+      act: 'Open autoscaling',
+    },
     pod: {
       title: 'Where would a new pod go?',
       body: 'Write a pod. Before you create it, the map shows where the scheduler would put it.',

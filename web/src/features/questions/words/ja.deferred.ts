@@ -40,6 +40,11 @@ export const questions: typeof english.questions = {
       none: '割り当て待ちの Pod はありません。現れたときは、割り当てに必要な最小の変更をここから調べられます。',
     },
     room: { body: '同じ Pod があと何個、どこに入り、次の 1 個を何が妨げるか。', act: '数える' },
+    autoscaling: {
+      title: 'オートスケーラーならどうするか？',
+      body: '待っている Pod のために Karpenter がどのノードをいくらで追加するか、どのノードを減らせるか。',
+      act: 'オートスケーリングを開く',
+    },
     pod: {
       title: '新しい Pod はどこへ行くか？',
       body: 'Pod を書くと、作成する前に、スケジューラーが選ぶノードをマップに表示します。',

@@ -10,6 +10,7 @@ export const shell = {
     cluster: 'Cluster',
     resources: 'Resources',
     numa: 'NUMA nodes',
+    autoscaling: 'Autoscaling',
     why: 'Pending',
     decisions: 'Decisions',
     batch: 'Groups and queues',

@@ -12,6 +12,7 @@ export const shell: typeof english.shell = {
     cluster: 'クラスター',
     resources: 'リソース',
     numa: 'NUMA ノード',
+    autoscaling: 'オートスケーリング',
     why: '割り当て待ち',
     decisions: '決定',
     batch: 'グループとキュー',

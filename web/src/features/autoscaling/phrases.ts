@@ -14,7 +14,7 @@ import type {
 import { t } from '@/i18n'
 import { resourceName } from '@/kubernetes/cluster'
 import { formatResource, parseQuantity } from '@/kubernetes/quantity'
-import { elsewhere, lacksOf, podName, verdictOf, type Lack } from './model/answer'
+import { elsewhere, lacksOf, movesOf, podName, verdictOf, type Lack } from './model/answer'
 
 const money = (digits: number) =>
   new Intl.NumberFormat('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
@@ -211,7 +211,7 @@ export function need({ kind, pods = [] }: AutoscaleNeeded): Said {
 export function verdict(of: AutoscaleDeparture): { text: string; why: Said } {
   const kind = verdictOf(of)
   const first = of.blockers?.[0]
-  const moves = of.outcome?.moves.length ?? 0
+  const moves = of.outcome ? movesOf(of.outcome).length : 0
   return {
     text: t(`autoscaling.verdict.${kind}`, { type: of.outcome?.replacement?.instanceType ?? '' }),
     why: of.outcome

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AutoscaleDeparture, AutoscaleNewNode, AutoscalePod, AutoscalePool, KubeObject } from '@/api/types'
-import { alikeOf, elsewhere, lacksOf, limitsOf, refusalsOf, savingOf, stateOf, verdictOf } from './answer'
+import { alikeOf, elsewhere, lacksOf, limitsOf, movesOf, refusalsOf, savingOf, stateOf, verdictOf } from './answer'
 
 const offer = { instanceType: 'c-8x', zone: 'zone-a', capacityType: 'on-demand', pricePerHour: 0.2 }
 
@@ -82,6 +82,10 @@ describe('a node', () => {
     expect(verdictOf(departure)).toBe(verdict)
     expect(savingOf(departure)).toBe(saving)
   })
+})
+
+it('moves no pod of an empty node', () => {
+  expect(movesOf({ savesPerHour: 1, moves: null } as unknown as Parameters<typeof movesOf>[0])).toEqual([])
 })
 
 it('has another state when an object changes, comes or goes', () => {

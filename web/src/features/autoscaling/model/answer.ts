@@ -3,8 +3,10 @@
 import type {
   AutoscaleAnswer,
   AutoscaleDeparture,
+  AutoscaleMove,
   AutoscaleNewNode,
   AutoscaleOffer,
+  AutoscaleOutcome,
   AutoscalePod,
   AutoscalePool,
   AutoscaleRefusal,
@@ -35,7 +37,9 @@ export interface Lack {
 /** The groups of types as those of what they lack, most of them first. */
 export function lacksOf(groups: readonly AutoscaleTypeGroup[] = []): Lack[] {
   const found = new Map<string, Lack>()
-  for (const { lack, names, count, examples, reason } of groups) {
+  for (const { lack, count, examples, reason, ...group } of groups) {
+    // The server answers null where it names nothing.
+    const names = (group.names as string[] | null) ?? []
     const key = [lack, ...names].join(' ')
     const known = found.get(key) ?? { lack, names, count: 0, examples: [], said: [] }
     found.set(key, {
@@ -120,6 +124,10 @@ export function verdictOf({ outcome, blockers = [] }: AutoscaleDeparture): NodeV
 /** What a node saves: at once, or without what blocks it; undefined if it stays all the same. */
 export const savingOf = ({ outcome, otherwise }: AutoscaleDeparture): number | undefined =>
   (outcome ?? otherwise)?.savesPerHour
+
+/** The pods that would move. The server answers null for an empty node. */
+export const movesOf = ({ moves }: AutoscaleOutcome): readonly AutoscaleMove[] =>
+  (moves as AutoscaleMove[] | null | undefined) ?? []
 
 /**
  * Changes whenever one of the objects does that an answer depends on. Nodes and pods are many, so it is

@@ -24,6 +24,7 @@ const places: Record<string, string> = {
   quotas: '/batch/quotas',
   queues: '/batch/queues',
   'NUMA nodes': '/numa',
+  autoscaling: '/autoscaling',
   sessions: '/batch/sessions',
   flow: '/batch/sessions?view=flow',
   'configuration of sessions': '/batch/sessions?view=configuration',

@@ -86,7 +86,7 @@ func TestBranchesGetTheFlagsThatHoldForThem(t *testing.T) {
 	if err := flags.Parse([]string{"--kueue", "--listen", "127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := flags.ofBranches(); !slices.Equal(got, []string{"--kueue=true"}) {
+	if got := flags.ofBranches(); !slices.Equal(got, []string{"--kueue=on"}) {
 		t.Errorf("%q", got)
 	}
 }

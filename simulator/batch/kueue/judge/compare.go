@@ -113,6 +113,17 @@ var traits = map[string]func(*scenario, state, *difference) bool{
 			return f.kind() == "Workload condition Finished" && f.kueue == "" && strings.Contains(f.simulator, "WorkloadSliceReplaced") && s.elastic(f.object())
 		})
 	},
+	"keeps an earlier share": func(s *scenario, _ state, d *difference) bool {
+		return !slices.ContainsFunc(d.facts, func(f fact) bool {
+			return f.kind() != "ClusterQueue share" && f.kind() != "Cohort share" || !s.changesQuota(d.step, f.object())
+		})
+	},
+	"prefers a flavor without candidates": func(s *scenario, simulator state, d *difference) bool {
+		return slices.ContainsFunc(d.facts, func(f fact) bool {
+			return f.kind() == "Workload condition QuotaReserved" && strings.HasPrefix(f.kueue, "False") && strings.Contains(f.simulator, "True") &&
+				s.prefersPreemption(simulator.facts[f.object()+" Workload queue"])
+		})
+	},
 	// Such a group is in no queue, so that those behind it in a StrictFIFO queue differ, too.
 	"waits for replacements": func(_ *scenario, simulator state, _ *difference) bool {
 		for name, lines := range simulator.facts {

@@ -307,3 +307,23 @@ func (s *scenario) selectsAKeyOfOthers() bool {
 	}
 	return have && lack
 }
+
+// changesQuota reports whether a step until then changes the quota of another ClusterQueue or Cohort than this one.
+func (s *scenario) changesQuota(until int, but string) bool {
+	return slices.ContainsFunc(s.Steps[:min(until+1, len(s.Steps))], func(step step) bool {
+		if step.Patch == nil {
+			return false
+		}
+		kind, name, _ := strings.Cut(step.Patch.Object, "/")
+		_, quota, _ := unstructured.NestedFieldNoCopy(step.Patch.Merge, "spec", "resourceGroups")
+		return quota && (kind == "ClusterQueue" || kind == "Cohort") && strings.TrimPrefix(name, "@") != but
+	})
+}
+
+// prefersPreemption reports whether a ClusterQueue would rather preempt than borrow.
+func (s *scenario) prefersPreemption(queue string) bool {
+	return slices.ContainsFunc(s.Objects, func(o *unstructured.Unstructured) bool {
+		preference, _, _ := unstructured.NestedString(o.Object, "spec", "flavorFungibility", "preference")
+		return o.GetKind() == "ClusterQueue" && strings.TrimPrefix(o.GetName(), "@") == queue && preference == "PreemptionOverBorrowing"
+	})
+}

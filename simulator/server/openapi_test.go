@@ -3,7 +3,9 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -173,6 +175,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"DrainBudget":           &drain.Budget{},
 		"DrainStep":             &drain.Step{},
 		"DrainJudged":           &drain.Judged{},
+		"Autoscaler":            &hypothesis.Autoscaler{},
+		"BoughtNode":            &hypothesis.BoughtNode{},
+		"RefusedPool":           &hypothesis.RefusedPool{},
 		"Branch":                &branch.Branch{},
 		"BranchCall":            &branch.Call{},
 		"BranchPromotion":       &promotion{},
@@ -609,4 +614,18 @@ func TestQueueNamesAreDocumented(t *testing.T) {
 		names = append(names, string(q))
 	}
 	want(t, "queues", readOpenAPI(t).Components.Schemas["QueueName"].Enum, names)
+}
+
+// TestReferencesResolve: a schema that another one names exists.
+func TestReferencesResolve(t *testing.T) {
+	data, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := readOpenAPI(t)
+	for _, found := range regexp.MustCompile(`"#/components/schemas/(\w+)"`).FindAllSubmatch(data, -1) {
+		if _, known := doc.Components.Schemas[string(found[1])]; !known {
+			t.Errorf("there is no schema %s", found[1])
+		}
+	}
 }

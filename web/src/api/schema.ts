@@ -685,6 +685,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would a drain of these nodes do?
+         * @description Which evictions a PodDisruptionBudget delays and until when, where each replacement lands, which pods stay pending and why, and which nodes never become empty. The same answer as that of simulator drain --dry-run. It is played in virtual time: nothing is cordoned or evicted.
+         */
+        post: operations["askDrain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -5100,6 +5120,45 @@ export interface components {
             permitNotAsked?: string[];
             /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
             extendersNotAsked?: string[];
+            /** @description What the autoscaler would do; absent if the pod fits, or the cluster has no NodePool. */
+            autoscaler?: components["schemas"]["Autoscaler"];
+        };
+        /** @description What the cluster's autoscaler would do about a pod that fits nowhere, asked about it alone. */
+        Autoscaler: {
+            /** @enum {string} */
+            verdict: "newNode" | "existingNode" | "none" | "notJudged";
+            /** @description What it would do, and why no more, in English. */
+            text: string;
+            /** @description What a new node would be; absent for other verdicts. */
+            node?: components["schemas"]["BoughtNode"];
+            /** @description The NodePools that do not help; absent if one does. */
+            refused?: components["schemas"]["RefusedPool"][];
+            /**
+             * @description How the scheduler disagrees; absent if it does not.
+             * @enum {string}
+             */
+            disagreement?: "roomRefused" | "nodeUnneeded" | "nodeRefused" | "preempts" | "fitsAlready";
+            /** @description What comes of it, in English. */
+            disagreementText?: string;
+            /** @description The autoscaler with its version. */
+            by: string;
+            /** @description Where the prices are from. */
+            prices: string;
+        };
+        /** @description A node that an autoscaler would buy. */
+        BoughtNode: {
+            nodePool: string;
+            instanceType: string;
+            zone: string;
+            capacityType: string;
+            /** @description In US dollars. */
+            pricePerHour: number;
+        };
+        /** @description A NodePool that does not help. */
+        RefusedPool: {
+            nodePool: string;
+            /** @description In English. */
+            reason: string;
         };
         /** @description How many more of this pod fit? */
         Capacity: {
@@ -6578,6 +6637,8 @@ export interface components {
             judged: components["schemas"]["WhyJudged"];
             /** @description NotJudged may make the answer another one. */
             notJudged: components["schemas"]["WhyNotJudged"][];
+            /** @description What the autoscaler would do about the pod; absent if nobody asked one. */
+            autoscaler?: components["schemas"]["Autoscaler"];
         };
         /** @description Is what the answer is about. */
         WhySubject: {
@@ -7132,6 +7193,8 @@ export interface components {
             /** @description Nodes of which to say, too, whether they could go. allNodes asks so about all that the autoscaler has. */
             nodes?: string[];
             allNodes?: boolean;
+            /** @description Rounds asks what would become of the cluster if the autoscaler were left alone with it, until nothing is left to do. */
+            rounds?: boolean;
         };
         /** @description Says what the autoscaler would do. Its JSON form is public. Lists are never null. */
         AutoscaleAnswer: {
@@ -7149,6 +7212,8 @@ export interface components {
             cost: components["schemas"]["AutoscaleCost"];
             /** @description The answers about those that could go; none if the question does not ask. */
             nodes: components["schemas"]["AutoscaleDeparture"][];
+            /** @description What it would do about the whole cluster; absent if the question does not ask. */
+            rounds?: components["schemas"]["AutoscaleRounds"];
             /** @description What it would do without the NodePools of the question; absent if that has none. */
             before?: components["schemas"]["AutoscaleBefore"];
             judged: components["schemas"]["AutoscaleJudged"];
@@ -7260,11 +7325,28 @@ export interface components {
             /** @description Says that consolidateAfter has not passed yet since a pod came or went. The answer is that of the time when it has. */
             waits?: boolean;
         };
+        /** @description What Karpenter would do, each round on what the ones before it left. Time is not in them: a round of Karpenter's takes at least 15 s, and consolidateAfter is taken as passed. */
+        AutoscaleRounds: {
+            rounds: components["schemas"]["AutoscaleRound"][];
+            /** @description Nodes, PricePerHour and Unpriced are those at the end, as in Cost. */
+            nodes: number;
+            pricePerHour: number;
+            unpriced: number;
+            /** @description Counts how often a pod left a node, and Evicted the pods among them that nobody would create again, because nothing owns them. */
+            moved: number;
+            evicted: string[];
+            /** @description The pods that have no node at the end, as namespace/name. */
+            pending: string[];
+            /** @description Says that there is nothing left to do. Otherwise the rounds came to their most, or the time ended. */
+            complete: boolean;
+        };
         /** @description The answer with the NodePools as they are. */
         AutoscaleBefore: {
             summary: components["schemas"]["AutoscaleSummary"];
             pools: components["schemas"]["AutoscalePool"][];
             cost: components["schemas"]["AutoscaleCost"];
+            /** @description Absent if the question does not ask. */
+            rounds?: components["schemas"]["AutoscaleRounds"];
         };
         /** @description Says who judged, and what. */
         AutoscaleJudged: {
@@ -7371,6 +7453,18 @@ export interface components {
             /** @description Those without another node, as namespace/name. */
             pods?: string[];
         };
+        /** @description What Karpenter does at once. */
+        AutoscaleRound: {
+            /** @enum {string} */
+            reason: "pods" | "empty" | "drifted" | "underutilized";
+            /** @description The nodes that go, and Bought those that come. */
+            gone: string[];
+            bought: components["schemas"]["AutoscaleBought"][];
+            /** @description The pods that leave a node, by name. */
+            moves: components["schemas"]["AutoscaleMove"][];
+            /** @description In US dollars, and negative if it costs more. */
+            savesPerHour: number;
+        };
         /** @description Says where prices are from, so that an answer can. */
         AutoscaleSource: {
             /** @description Names the source: a file, or what is built in. */
@@ -7409,6 +7503,159 @@ export interface components {
             name: string;
             /** @description A node that exists; empty for the replacement. */
             to?: string;
+        };
+        /** @description A node that came. */
+        AutoscaleBought: {
+            name: string;
+            nodePool: string;
+            instanceType: string;
+            zone: string;
+            capacityType: string;
+            /** @description In US dollars. */
+            pricePerHour: number;
+        };
+        /** @description Asks what kubectl drain would do. The fields that kubectl has flags for have its meaning and its defaults. */
+        Drain: {
+            /** @description Drained in this order. Either these or selector is set. */
+            nodes?: string[];
+            /** @description Names nodes by their labels instead; they are drained by name. */
+            selector?: string;
+            /** @description Leaves the other pods where they are. */
+            podSelector?: string;
+            /** @description Leaves pods of DaemonSets on the node. Without it kubectl refuses a node that has one. */
+            ignoreDaemonSets?: boolean;
+            /** @description Also evicts pods with an emptyDir. Without it kubectl refuses a node that has one. */
+            deleteEmptyDirData?: boolean;
+            /** @description Also evicts pods that no controller creates again. Without it kubectl refuses a node that has one. */
+            force?: boolean;
+            /** @description How long to try a node; 0 means for ever. */
+            timeoutSeconds?: number;
+            /** @description How many nodes are drained at a time; 0 means 1, as kubectl does. */
+            atOnce?: number;
+            /** @description How long a pod takes from its node to being ready; 0 means 10. */
+            startSeconds?: number;
+            /** @description How long an evicted pod takes to go; 0 means 1. */
+            stopSeconds?: number;
+        };
+        /** @description Says what a drain would do. Its JSON form is public. Lists are never null. Times are in seconds since the drain begins. */
+        DrainAnswer: {
+            apiVersion: string;
+            kind: string;
+            /** @description The answer in English, and stands alone. */
+            sentence: string;
+            summary: components["schemas"]["DrainSummary"];
+            /** @description In the order in which they are drained. */
+            nodes: components["schemas"]["DrainNode"][];
+            /** @description By node, and of a node in the order in which they are asked for; those of pods that a replacement preempts come last. */
+            evictions: components["schemas"]["DrainEviction"][];
+            /** @description The PodDisruptionBudgets that had a say. */
+            budgets: components["schemas"]["DrainBudget"][];
+            judged: components["schemas"]["DrainJudged"];
+            /** @description May make the answer another one. */
+            notJudged: components["schemas"]["WhyNotJudged"][];
+        };
+        /** @description How many of each there are. */
+        DrainSummary: {
+            nodes: number;
+            /** @description Counts the nodes that become empty, of pods that a drain evicts. */
+            empty: number;
+            /** @description Counts the evictions that are asked for. */
+            asked: number;
+            /** @description Counts those that are made. */
+            evicted: number;
+            /** @description Counts the replacements that find no node. */
+            pending: number;
+            /** @description Counts the pods that nobody creates again. */
+            gone: number;
+            /** @description When the last replacement is ready and the last node has ended; absent if the drain never ends. */
+            seconds?: number;
+        };
+        /** @description A node that is to be drained. */
+        DrainNode: {
+            name: string;
+            /**
+             * @description emptied: all pods that a drain evicts have left. givenUp: the time for the node ended, or an eviction failed for good. stuck: it waits for an eviction that no budget will ever allow. refused: kubectl evicts no pod of the node. notReached: the drain is stuck at an earlier node.
+             * @enum {string}
+             */
+            outcome: "emptied" | "givenUp" | "stuck" | "refused" | "notReached";
+            /** @description When the drain of the node begins; absent for never. */
+            begins?: number;
+            /** @description When it ends; absent for never. */
+            ends?: number;
+            /** @description kubectl's errors, for which it evicts no pod of the node. */
+            errors?: string[];
+            /** @description Those with which it goes on. */
+            warnings?: string;
+            /** @description Counts the pods that a drain leaves on the node: those of DaemonSets, static ones, and those that the question does not select. */
+            stay: number;
+        };
+        /** @description The eviction of a pod, and what becomes of it. */
+        DrainEviction: {
+            node: string;
+            namespace: string;
+            name: string;
+            /** @description The kind and the name of its controller; empty without one. */
+            owner?: string;
+            /**
+             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: nobody creates it again. blocked: it is not evicted. leaves: it terminates already.
+             * @enum {string}
+             */
+            fate: "moves" | "pending" | "gone" | "blocked" | "leaves";
+            /** @description A replacement takes its place; the drain does not ask for it. */
+            preempted?: boolean;
+            /** @description When the eviction is first asked for. */
+            asked: number;
+            /** @description When it is made; absent for never. */
+            evicted?: number;
+            /** @description The PodDisruptionBudget, as namespace/name, that made it wait, or blocks it; absent for none. */
+            budget?: string;
+            /** @description Why the API server refuses it for good. */
+            error?: string;
+            /** @description Where the replacement lands. */
+            to?: string;
+            /** @description When it lands. */
+            placed?: number;
+            /** @description When it is ready. */
+            ready?: number;
+            /** @description Why the replacement finds no node. */
+            reasons?: components["schemas"]["WhyReason"][];
+        };
+        /** @description A PodDisruptionBudget over time. */
+        DrainBudget: {
+            namespace: string;
+            name: string;
+            /** @description How many pods are to be healthy, of expected. */
+            desired: number;
+            expected: number;
+            /** @description How many evictions it allows before the drain begins. */
+            allowed: number;
+            /** @description When that changes; of one second, the last. */
+            steps: components["schemas"]["DrainStep"][];
+            /** @description The pods whose evictions it made wait, as namespace/name. */
+            waits: string[];
+            /** @description Those whose evictions it never allows. */
+            blocks: string[];
+        };
+        /** @description Says who judged, and what. */
+        DrainJudged: {
+            cluster: string;
+            /** Format: date-time */
+            at: string;
+            scheduler: string;
+            /** @description Those of the state. */
+            nodes: number;
+            pods: number;
+            /** @description StartSeconds and StopSeconds are the assumptions. */
+            startSeconds: number;
+            stopSeconds: number;
+            seconds: number;
+            /** @description Says in English what the answer is not. */
+            note: string;
+        };
+        /** @description How many evictions a budget allows from a time on. */
+        DrainStep: {
+            at: number;
+            allowed: number;
         };
     };
     responses: {
@@ -7782,6 +8029,9 @@ export type Suggestion = components['schemas']['Suggestion'];
 export type Incurable = components['schemas']['Incurable'];
 export type PluginNodes = components['schemas']['PluginNodes'];
 export type FitAnswer = components['schemas']['FitAnswer'];
+export type Autoscaler = components['schemas']['Autoscaler'];
+export type BoughtNode = components['schemas']['BoughtNode'];
+export type RefusedPool = components['schemas']['RefusedPool'];
 export type Capacity = components['schemas']['Capacity'];
 export type NodeCount = components['schemas']['NodeCount'];
 export type NodesNeeded = components['schemas']['NodesNeeded'];
@@ -7977,6 +8227,7 @@ export type AutoscaleNewNode = components['schemas']['AutoscaleNewNode'];
 export type AutoscalePool = components['schemas']['AutoscalePool'];
 export type AutoscaleCost = components['schemas']['AutoscaleCost'];
 export type AutoscaleDeparture = components['schemas']['AutoscaleDeparture'];
+export type AutoscaleRounds = components['schemas']['AutoscaleRounds'];
 export type AutoscaleBefore = components['schemas']['AutoscaleBefore'];
 export type AutoscaleJudged = components['schemas']['AutoscaleJudged'];
 export type AutoscaleRefusal = components['schemas']['AutoscaleRefusal'];
@@ -7987,11 +8238,21 @@ export type AutoscaleOffer = components['schemas']['AutoscaleOffer'];
 export type AutoscaleOutcome = components['schemas']['AutoscaleOutcome'];
 export type AutoscaleBlocker = components['schemas']['AutoscaleBlocker'];
 export type AutoscaleNeeded = components['schemas']['AutoscaleNeeded'];
+export type AutoscaleRound = components['schemas']['AutoscaleRound'];
 export type AutoscaleSource = components['schemas']['AutoscaleSource'];
 export type AutoscaleConflict = components['schemas']['AutoscaleConflict'];
 export type AutoscaleTypeGroup = components['schemas']['AutoscaleTypeGroup'];
 export type AutoscaleShortage = components['schemas']['AutoscaleShortage'];
 export type AutoscaleMove = components['schemas']['AutoscaleMove'];
+export type AutoscaleBought = components['schemas']['AutoscaleBought'];
+export type Drain = components['schemas']['Drain'];
+export type DrainAnswer = components['schemas']['DrainAnswer'];
+export type DrainSummary = components['schemas']['DrainSummary'];
+export type DrainNode = components['schemas']['DrainNode'];
+export type DrainEviction = components['schemas']['DrainEviction'];
+export type DrainBudget = components['schemas']['DrainBudget'];
+export type DrainJudged = components['schemas']['DrainJudged'];
+export type DrainStep = components['schemas']['DrainStep'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -10164,6 +10425,87 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             /** @description A pod or a node that the question names does not exist, one of the objects is neither a NodePool nor a Pod or has a field that its kind does not have, or the instance types have mistakes. The message says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askDrain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "nodes": [
+                 *         "node-1"
+                 *       ],
+                 *       "ignoreDaemonSets": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["Drain"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrainAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What the question needs does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description A node does not exist or is named twice, a selector cannot be read, or a number is out of its range. The message says which. */
             422: {
                 headers: {
                     [name: string]: unknown;

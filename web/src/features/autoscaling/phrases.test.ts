@@ -1,7 +1,8 @@
+import { dollars } from '@/i18n/money'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { AutoscaleAnswer, AutoscaleCheaper, AutoscaleDeparture, AutoscaleNewNode } from '@/api/types'
 import { loadDeferredMessages } from '@/i18n/deferred'
-import { cheaper, dollars, nodeSentence, nodesSentence, refusal, sentence } from './phrases'
+import { cheaper, nodeSentence, nodesSentence, refusal, sentence } from './phrases'
 
 beforeAll(loadDeferredMessages)
 

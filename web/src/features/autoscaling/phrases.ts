@@ -12,25 +12,10 @@ import type {
   Taint,
 } from '@/api/types'
 import { t } from '@/i18n'
+import { dollars } from '@/i18n/money'
 import { resourceName } from '@/kubernetes/cluster'
 import { formatResource, parseQuantity } from '@/kubernetes/quantity'
 import { elsewhere, lacksOf, movesOf, podName, verdictOf, type Lack } from './model/answer'
-
-const money = (digits: number) =>
-  new Intl.NumberFormat('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-const cents = money(2)
-const exact = money(4)
-
-const signed = (value: number, text: string) => (value < 0 ? `−$${text}` : `$${text}`)
-
-/** A sum, with as many digits as small ones need. */
-export function dollars(value: number): string {
-  const size = Math.abs(value)
-  return signed(value, (size > 0 && size < 0.1 ? exact : cents).format(size))
-}
-
-/** A price beside others, so that they compare. */
-export const price = (value: number): string => exact.format(value)
 
 export const listed = (parts: readonly string[]): string => parts.join(t('common.separator'))
 

@@ -8,7 +8,7 @@ export const whatif = {
     controllersNotAsked: 'Controllers were not asked: {names}. They may create, change or delete pods.',
     gatesNotAsked:
       'The controllers that open scheduling gates were not asked: {names}. The scheduler does not try the pod before.',
-    autoscalersNotAsked: 'Autoscalers are not simulated: {names}. They may add nodes, or remove some.',
+    autoscalersNotAsked: 'Autoscalers were not asked: {names}. They may add nodes, or remove some.',
     permitNotAsked: 'Permit plugins were not asked: {names}. They may make the pod wait, or reject it.',
     turn: {
       session: 'Judged: one session of {scheduler} over all of its jobs, with the actions {actions}.',
@@ -188,6 +188,14 @@ export const whatif = {
     incurable: 'What no change cures',
     guarded: 'Pods that may not be evicted are in the way',
     incurableAll: 'on every node',
+    autoscaler: 'A new node',
+    autoscalerBuys:
+      '{by} would buy a {type} of the NodePool {pool}, {capacity} in {zone}, for {price} an hour. ' +
+      'Asked about this pod alone; prices: {prices}.',
+    autoscalerRoom: '{by} finds room on a node that exists, and would buy none.',
+    autoscalerNone: '{by} would buy no node: no NodePool helps.',
+    autoscalerSkips: '{by} does not look at this pod.',
+    autoscalerBoard: 'Autoscaling',
     bench: 'What if',
     benchHint: 'the pod, a node or the configuration were different?',
     changePod: 'Pod',

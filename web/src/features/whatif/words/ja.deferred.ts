@@ -11,7 +11,7 @@ export const whatif: typeof english.whatif = {
     gatesNotAsked:
       'スケジューリングゲート（{names}）を開くコントローラーには問い合わせていません。開くまで、スケジューラーはこの Pod を試しません。',
     autoscalersNotAsked:
-      'オートスケーラー（{names}）はシミュレートしません。ノードを追加または削除する場合があります。',
+      'オートスケーラー（{names}）には問い合わせていません。ノードを追加または削除する場合があります。',
     permitNotAsked: 'Permit プラグイン（{names}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
     turn: {
       session: '判定したもの: {scheduler} の全ジョブを対象とする 1 回のセッション（アクション: {actions}）。',
@@ -169,6 +169,13 @@ export const whatif: typeof english.whatif = {
     incurable: 'どの変更でも解消しない理由',
     guarded: '退避させてはならない Pod が妨げている理由',
     incurableAll: 'すべてのノード',
+    autoscaler: '新しいノード',
+    autoscalerBuys:
+      '{by} は、NodePool {pool} の {type}（{zone}、{capacity}）を毎時 {price} で購入します。この Pod だけについての答えです。価格: {prices}。',
+    autoscalerRoom: '{by} は、既存のノードに空きがあると判断し、ノードを購入しません。',
+    autoscalerNone: '{by} はノードを購入しません。役立つ NodePool がありません。',
+    autoscalerSkips: '{by} はこの Pod を対象にしません。',
+    autoscalerBoard: 'オートスケーリング',
     bench: 'もしも',
     benchHint: 'Pod、ノード、構成が違っていたら？',
     changePod: 'Pod',

@@ -3,8 +3,6 @@ package autoscale_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,19 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/questions/answertest"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
-	"kube-scheduler-simulator/simulator/questions/standalone"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
-
-var update = flag.Bool("update", false, "write the golden answers and the schema")
 
 const pool = `
 apiVersion: karpenter.sh/v1
@@ -93,25 +87,9 @@ func document(pod string) hypothesis.Document {
 	return data
 }
 
-func open(t *testing.T, state string) *standalone.Cluster {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "state.yaml")
-	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.1", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes := c.Notes(); len(notes) > 0 {
-		t.Fatalf("the state is not read whole: %q", notes)
-	}
-	return c
-}
-
 func ask(t *testing.T, state string, q autoscale.Question) *autoscale.Answer {
 	t.Helper()
-	answer, err := open(t, state).Autoscale(t.Context(), q)
+	answer, err := answertest.Open(t, state).Autoscale(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +171,7 @@ func TestAChangedPool(t *testing.T) {
 }
 
 func TestBadQuestions(t *testing.T) {
-	c := open(t, pool+managed)
+	c := answertest.Open(t, pool+managed)
 	for name, tc := range map[string]struct {
 		q    autoscale.Question
 		want string
@@ -230,16 +208,12 @@ var (
 
 // TestGoldenAnswer: a difference is a change of what scripts, agents and people read: fields are added, and never change.
 func TestGoldenAnswer(t *testing.T) {
-	schema := schemaOf(t)
-	data, err := json.MarshalIndent(schema, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "schema.json", append(data, '\n'))
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := answertest.Object()
+	schema := answertest.Schema[autoscale.Answer](t, autoscale.APIVersion, "answer.json", "What the autoscaler would do", map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[v1.Node](): object, reflect.TypeFor[v1.Taint](): object, reflect.TypeFor[v1.ResourceList](): object,
+	})
+	schema.Properties["kind"] = answertest.OneOf(autoscale.Kind)
+	resolved := answertest.Save(t, schema, ".")
 	for file, tc := range map[string]struct {
 		state string
 		q     autoscale.Question
@@ -269,55 +243,7 @@ func TestGoldenAnswer(t *testing.T) {
 		if err := autoscale.Print(&out, answer); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("testdata", file+".txt"), times.ReplaceAll(out.Bytes(), []byte("TIME")))
-	}
-}
-
-// schemaOf describes answers. It allows further fields, because fields are added.
-func schemaOf(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	object := &jsonschema.Schema{Type: "object"}
-	schema, err := jsonschema.For[autoscale.Answer](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[metav1.Time](): {Type: "string", Format: "date-time"}, reflect.TypeFor[v1.Node](): object, reflect.TypeFor[v1.Taint](): object,
-		reflect.TypeFor[v1.ResourceList](): object,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loosen(schema)
-	schema.ID = "https://" + autoscale.APIVersion + "/answer.json"
-	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
-	schema.Title = "What the autoscaler would do"
-	one := func(values ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: values} }
-	schema.Properties["apiVersion"], schema.Properties["kind"] = one(autoscale.APIVersion), one(autoscale.Kind)
-	return schema
-}
-
-func loosen(s *jsonschema.Schema) {
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil {
-		s.AdditionalProperties = nil
-	}
-	for _, p := range s.Properties {
-		loosen(p)
-	}
-	if s.Items != nil {
-		loosen(s.Items)
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-golden +got); -update writes it:\n%s", name, diff)
+		answertest.Golden(t, filepath.Join("testdata", file+".txt"), times.ReplaceAll(out.Bytes(), []byte("TIME")))
 	}
 }
 
@@ -337,7 +263,7 @@ func TestMakeItFitCarriesTheAutoscaler(t *testing.T) {
 		"without a NodePool": {managed, hypothesis.Question{Pod: document(pod("p", "cpu: 6"))}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := open(t, tc.state)
+			c := answertest.Open(t, tc.state)
 			found, err := c.Fit(t.Context(), hypothesis.Fit{Question: tc.q})
 			if err != nil {
 				t.Fatal(err)
@@ -367,7 +293,7 @@ func TestMakeItFitCarriesTheAutoscaler(t *testing.T) {
 
 // TestAWorkloadAsksForItsNextPod: of a workload, pods that fit count as placed before the autoscaler is asked.
 func TestAWorkloadAsksForItsNextPod(t *testing.T) {
-	c := open(t, pool+managed)
+	c := answertest.Open(t, pool+managed)
 	answer, err := c.Why(t.Context(), why.Question{Question: hypothesis.Question{Pod: document(pod("p", "cpu: 2"))}, Replicas: 3})
 	if err != nil {
 		t.Fatal(err)

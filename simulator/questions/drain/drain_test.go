@@ -3,17 +3,14 @@ package drain_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/questions/answertest"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
-	"kube-scheduler-simulator/simulator/questions/standalone"
 )
 
 func node(name, zone, cpu string) string {
@@ -57,18 +54,7 @@ spec: {selector: {matchLabels: {app: %[1]s}}, %s}
 
 func ask(t *testing.T, state string, q drain.Question) (*drain.Answer, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "state.yaml")
-	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.1", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes := c.Notes(); len(notes) > 0 {
-		t.Fatalf("the state is not read whole: %q", notes)
-	}
-	return c.Drain(t.Context(), q)
+	return answertest.Open(t, state).Drain(t.Context(), q)
 }
 
 // transcript is an answer in a few words.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/questions/answertest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
-	"kube-scheduler-simulator/simulator/questions/standalone"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
@@ -134,25 +131,9 @@ spec:
 `, name, labels, pods, pods, spec, cpu)
 }
 
-func open(t *testing.T, state string) *standalone.Cluster {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "state.yaml")
-	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes := c.Notes(); len(notes) > 0 {
-		t.Fatalf("the state is not read whole: %q", notes)
-	}
-	return c
-}
-
 func ask(t *testing.T, state, objects string) *submit.Answers {
 	t.Helper()
-	answers, err := open(t, state).Submit(t.Context(), submit.Question{Objects: []hypothesis.Document{hypothesis.Document(objects)}, Runs: 20})
+	answers, err := answertest.Open(t, state).Submit(t.Context(), submit.Question{Objects: []hypothesis.Document{hypothesis.Document(objects)}, Runs: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +250,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := open(t, tc.state).Submit(t.Context(), submit.Question{Objects: []hypothesis.Document{hypothesis.Document(tc.objects)}})
+			_, err := answertest.Open(t, tc.state).Submit(t.Context(), submit.Question{Objects: []hypothesis.Document{hypothesis.Document(tc.objects)}})
 			refused, ok := errors.AsType[*hypothesis.Refused](err)
 			if !ok || !strings.Contains(refused.Message, tc.want) {
 				t.Errorf("it says %v, want %q", err, tc.want)

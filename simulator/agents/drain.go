@@ -66,7 +66,7 @@ func (c *call) eviction(e drain.Eviction) {
 	case e.Fate == drain.Pending:
 		c.line("%s: replacement stays pending", pod)
 		for _, r := range e.Reasons {
-			c.line("  %s on %d nodes: %s", r.Plugin, r.Count, r.Text)
+			c.line("  %s on %s: %s", r.Plugin, counted(r.Count, "node"), r.Text)
 		}
 	case e.Fate == drain.Gone:
 		c.line("%s: goes for good: no controller creates it again", pod)

@@ -41,7 +41,7 @@ type Rounds struct {
 	Nodes        int     `json:"nodes"`
 	PricePerHour float64 `json:"pricePerHour"`
 	Unpriced     int     `json:"unpriced"`
-	// Moved counts how often a pod left a node, and Evicted the pods among them that nobody would create again, because nothing owns them.
+	// Moved counts how often a pod left a node. Evicted names those of the pods that have no owner: no controller creates them again.
 	Moved   int      `json:"moved"`
 	Evicted []string `json:"evicted"`
 	// Pending are the pods that have no node at the end, as namespace/name.
@@ -351,17 +351,15 @@ func (p *play) node(name string) *v1.Node {
 func (p *play) drifted(node *v1.Node) bool {
 	pool := node.Labels[karpenter.NodePoolLabelKey]
 	named := func(np *karpenter.NodePool) bool { return np.Name == pool }
-	is := slices.IndexFunc(p.state.NodePools, named)
-	if is < 0 {
-		return false
-	}
-	// The last one of a name counts.
-	for i, np := range p.state.NodePools {
-		if named(np) {
-			is = i
+	var np *karpenter.NodePool // the last one of the name counts
+	for _, one := range p.state.NodePools {
+		if named(one) {
+			np = one
 		}
 	}
-	np := p.state.NodePools[is]
+	if np == nil {
+		return false
+	}
 	if was := slices.IndexFunc(p.q.Was, named); was >= 0 && p.q.Was[was].Hash() != np.Hash() {
 		return true
 	}

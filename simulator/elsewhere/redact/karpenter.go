@@ -16,7 +16,7 @@ var (
 	cron      = matching(`^[0-9A-Z@a-z*,/ -]{1,100}$`)
 )
 
-// matching shows a text of a form that can name nobody.
+// matching shows a text that matches a pattern, which must be too narrow to hold a name.
 func matching(pattern string) rule {
 	form := regexp.MustCompile(pattern)
 	return text(func(_ *Redactor, s string) string {

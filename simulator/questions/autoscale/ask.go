@@ -1,6 +1,7 @@
 package autoscale
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ type asking struct {
 // Ask answers a question. Errors about the question are a *hypothesis.Refused or a *whatif.NotFoundError.
 func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	begun := time.Now()
-	q.Namespace = namespaceOr(q.Namespace, metav1.NamespaceDefault)
+	q.Namespace = cmp.Or(q.Namespace, metav1.NamespaceDefault)
 	g := c.Grounds()
 	a := &asking{cluster: c, q: q, answer: &Answer{
 		APIVersion: APIVersion, Kind: Kind, NotJudged: append([]why.NotJudged{}, g.Missing...),

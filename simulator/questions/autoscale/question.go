@@ -2,6 +2,7 @@ package autoscale
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
@@ -137,11 +139,7 @@ func (q *Question) catalog(ctx context.Context, zones []string) (*instances.Cata
 	if q.InstanceTypes == nil {
 		return instances.BuiltIn(zones...), nil
 	}
-	name := q.InstanceTypesFrom
-	if name == "" {
-		name = "instanceTypes"
-	}
-	c, err := instances.Read(ctx, q.InstanceTypes, name)
+	c, err := instances.Read(ctx, q.InstanceTypes, cmp.Or(q.InstanceTypesFrom, "instanceTypes"))
 	if err != nil {
 		return nil, refuse("%v", err)
 	}
@@ -152,10 +150,10 @@ func (q *Question) catalog(ctx context.Context, zones []string) (*instances.Cata
 func (q *Question) asked(state *dryrun.State, added []*v1.Pod) (pods []*v1.Pod, err error) {
 	for _, name := range q.Pods {
 		i := slices.IndexFunc(state.Pods, func(p *v1.Pod) bool {
-			return p.Name == name.Name && p.Namespace == namespaceOr(name.Namespace, q.Namespace)
+			return p.Name == name.Name && p.Namespace == cmp.Or(name.Namespace, q.Namespace)
 		})
 		if i < 0 {
-			return nil, refuse("pods: there is no pod %s/%s", namespaceOr(name.Namespace, q.Namespace), name.Name)
+			return nil, refuse("pods: there is no pod %s/%s", cmp.Or(name.Namespace, q.Namespace), name.Name)
 		}
 		pods = append(pods, state.Pods[i])
 	}
@@ -179,13 +177,6 @@ func (q *Question) asked(state *dryrun.State, added []*v1.Pod) (pods []*v1.Pod, 
 	return pods, nil
 }
 
-func namespaceOr(namespace, other string) string {
-	if namespace == "" {
-		return other
-	}
-	return namespace
-}
-
 // waits reports whether a pod is there and has no node yet.
 func waits(p *v1.Pod) bool {
 	return p.Spec.NodeName == "" && p.DeletionTimestamp == nil && (p.Status.Phase == "" || p.Status.Phase == v1.PodPending)
@@ -193,15 +184,9 @@ func waits(p *v1.Pod) bool {
 
 // before is the order of the scheduler's queue: by priority, and then the oldest first. New pods come last.
 func before(a, b *v1.Pod) int {
-	priority := func(p *v1.Pod) int32 {
-		if p.Spec.Priority == nil {
-			return 0
-		}
-		return *p.Spec.Priority
-	}
 	switch {
-	case priority(a) != priority(b):
-		return int(priority(b)) - int(priority(a))
+	case scheduling.PodPriority(a) != scheduling.PodPriority(b):
+		return cmp.Compare(scheduling.PodPriority(b), scheduling.PodPriority(a))
 	case a.CreationTimestamp.IsZero() != b.CreationTimestamp.IsZero():
 		if a.CreationTimestamp.IsZero() {
 			return 1

@@ -38,7 +38,7 @@ type Summary struct {
 	// Asked counts the evictions that are asked for, and Evicted those that are made.
 	Asked   int `json:"asked"`
 	Evicted int `json:"evicted"`
-	// Pending counts the replacements that find no node, and Gone the pods that nobody creates again.
+	// Pending counts the replacements that find no node, and Gone the pods that no controller creates again.
 	Pending int `json:"pending"`
 	Gone    int `json:"gone"`
 	// Seconds is when the last replacement is ready and the last node has ended; nil if the drain never ends.
@@ -83,7 +83,7 @@ const (
 	Moves Fate = "moves"
 	// Pending: its replacement finds none.
 	Pending Fate = "pending"
-	// Gone: nobody creates it again.
+	// Gone: no controller creates it again.
 	Gone Fate = "gone"
 	// Blocked: it is not evicted.
 	Blocked Fate = "blocked"

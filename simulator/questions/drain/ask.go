@@ -67,7 +67,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// isReady reports whether a pod is ready. One that nobody has written a status for yet is, if it has a node.
+// isReady reports whether a pod is ready. One on a node whose kubelet has written no status yet counts as ready.
 func isReady(p *v1.Pod) bool {
 	if len(p.Status.Conditions) == 0 && (p.Status.Phase == "" || p.Status.Phase == v1.PodRunning) {
 		return p.Spec.NodeName != ""

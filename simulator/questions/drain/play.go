@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -26,8 +28,7 @@ type play struct {
 
 	now    int
 	events []event
-	made   int
-	// idle counts the retries in a row since anything else happened.
+	// idle: a budget has refused an eviction, and nothing else has happened since.
 	idle    bool
 	budgets []*budget
 	// pods are those that are there, by namespace and name.
@@ -51,37 +52,33 @@ type pod struct {
 // node is a node that is to be drained.
 type node struct {
 	*Node
-	index int
 	// left counts the pods that it waits for, and failed those that stay.
 	left, failed int
 }
 
 // event happens at a time. Of those at one time the earlier made comes first.
 type event struct {
-	at, made int
-	retries  bool
-	do       func(context.Context) error
+	at int
+	// retries: it asks again, for ever, for what a budget refuses.
+	retries bool
+	do      func(context.Context) error
 }
 
-func (p *play) after(seconds int, do func(context.Context) error) {
-	p.made++
-	p.events = append(p.events, event{p.now + seconds, p.made, false, do})
+func (p *play) after(seconds int, do func(context.Context) error) { p.add(seconds, false, do) }
+
+func (p *play) add(seconds int, retries bool, do func(context.Context) error) {
+	p.events = append(p.events, event{p.now + seconds, retries, do})
+	slices.SortStableFunc(p.events, func(a, b event) int { return a.at - b.at })
 }
 
 // run plays until nothing happens any more.
 func (p *play) run(ctx context.Context) error {
 	for len(p.events) > 0 {
-		next := 0
-		for i, e := range p.events {
-			if e.at < p.events[next].at || e.at == p.events[next].at && e.made < p.events[next].made {
-				next = i
-			}
-		}
-		e := p.events[next]
 		if p.idle && !slices.ContainsFunc(p.events, func(e event) bool { return !e.retries }) {
 			return nil // nothing but refused evictions is left, and nothing will change about them
 		}
-		p.events = slices.Delete(p.events, next, next+1)
+		e := p.events[0]
+		p.events = slices.Delete(p.events, 0, 1)
 		p.now = e.at
 		if err := e.do(ctx); err != nil {
 			return err
@@ -133,7 +130,7 @@ func (p *play) begin(ctx context.Context, names []string) error {
 		p.answer.Nodes = append(p.answer.Nodes, Node{Name: name, Outcome: NotReached})
 	}
 	for i := range p.answer.Nodes {
-		p.nodes = append(p.nodes, &node{Node: &p.answer.Nodes[i], index: i})
+		p.nodes = append(p.nodes, &node{Node: &p.answer.Nodes[i]})
 	}
 	for range min(p.q.AtOnce, len(p.nodes)) {
 		p.after(0, p.next)
@@ -228,11 +225,8 @@ func (p *play) evict(ctx context.Context, n *node, target *pod, e *Eviction) err
 		})
 		return nil
 	}
-	p.made++
-	p.events = append(p.events, event{p.now + retry, p.made, p.q.TimeoutSeconds == 0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) }})
-	if p.q.TimeoutSeconds == 0 {
-		p.idle = true
-	}
+	p.idle = p.idle || p.q.TimeoutSeconds == 0
+	p.add(retry, p.q.TimeoutSeconds == 0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) })
 	return nil
 }
 
@@ -336,7 +330,7 @@ func (p *play) create(ctx context.Context, of *pod, e *Eviction) error {
 
 // scheduleWaiting tries all replacements that wait, the most important first and then the oldest.
 func (p *play) scheduleWaiting(ctx context.Context) error {
-	slices.SortStableFunc(p.waiting, func(a, b *pod) int { return int(priorityOf(b.Pod)) - int(priorityOf(a.Pod)) })
+	slices.SortStableFunc(p.waiting, func(a, b *pod) int { return cmp.Compare(scheduling.PodPriority(b.Pod), scheduling.PodPriority(a.Pod)) })
 	for _, one := range slices.Clone(p.waiting) {
 		if one.leaving {
 			continue
@@ -346,13 +340,6 @@ func (p *play) scheduleWaiting(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func priorityOf(p *v1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
 }
 
 // schedule asks the scheduler about one replacement.

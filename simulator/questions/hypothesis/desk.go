@@ -183,7 +183,7 @@ type Fit struct {
 type FitAnswer struct {
 	*fit.Answer
 	Suggestions []Suggestion `json:"suggestions"`
-	// Autoscaler is what the autoscaler would do; nil if the pod fits, or nobody asked one.
+	// Autoscaler is what the autoscaler would do; nil if the pod fits, or the cluster has no NodePool.
 	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 }
 

@@ -56,7 +56,7 @@ type Answer struct {
 	// Changes make the pod fit, the gentlest first; each was tried with the scheduler. They are those of the question
 	// Fit, with waiting among them.
 	Changes []hypothesis.Suggestion `json:"changes"`
-	// Autoscaler is what the autoscaler would do about the pod; nil if nobody asked one.
+	// Autoscaler is what the autoscaler would do about the pod; nil if the question Fit did not ask it.
 	Autoscaler *hypothesis.Autoscaler `json:"autoscaler,omitempty"`
 	// Lasting are reasons that no change takes away.
 	Lasting []Lasting `json:"lasting"`

@@ -1,7 +1,6 @@
 package autoscale
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
-	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
@@ -80,35 +78,14 @@ func stepAside(state *dryrun.State, p *v1.Pod) {
 }
 
 func (q *Question) readAll(ctx context.Context, field string, documents []hypothesis.Document, state *dryrun.State) (pods []*v1.Pod, err error) {
-	var wrong []string
-	for i, document := range documents {
-		name := fmt.Sprintf("%s[%d]", field, i)
-		source := manifest.NewSource(manifest.Part{Name: name, Content: bytes.NewReader(document), Size: int64(len(document))})
-		err := manifest.Read(ctx, source, manifest.Content{
-			Object: func(o *manifest.Object) error {
-				u, err := o.Unstructured()
-				if err != nil {
-					return err
-				}
-				pod, err := q.add(u, state)
-				if err != nil {
-					wrong = append(wrong, fmt.Sprintf("%s %s: %v", u.GetKind(), u.GetName(), err))
-				} else if pod != nil {
-					pods = append(pods, pod)
-				}
-				return nil
-			},
-			Configuration: func(string, []byte) { wrong = append(wrong, name+": it is a scheduler configuration") },
-			Unreadable:    func(at, message string) { wrong = append(wrong, at+": "+message) },
-		})
-		if err != nil {
-			return nil, refuse("%s: %v", name, err)
+	err = hypothesis.EachObject(ctx, field, documents, "NodePool or Pod", func(u *unstructured.Unstructured) error {
+		pod, err := q.add(u, state)
+		if pod != nil {
+			pods = append(pods, pod)
 		}
-	}
-	if len(wrong) > 0 {
-		return nil, refuse("%s", strings.Join(wrong, "; "))
-	}
-	return pods, nil
+		return err
+	})
+	return pods, err
 }
 
 // add adds a NodePool to a state, or returns a pod as an API server would store it.

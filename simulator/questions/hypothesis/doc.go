@@ -8,5 +8,5 @@
 //
 // It decides nothing about pods and knows nothing of HTTP routes. It may import client-go,
 // scheduler/config, scheduler/others/flow, scheduler/others/session, scheduler/whatif,
-// scheduler/yamlsource and simulator/cluster/objects.
+// scheduler/yamlsource, simulator/cluster/objects and simulator/elsewhere/transfer/manifest.
 package hypothesis

@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +21,6 @@ import (
 	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
-	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
@@ -77,46 +75,29 @@ func read(ctx context.Context, q Question) (*reading, error) {
 		namespace = v1.NamespaceDefault
 	}
 	var given []runtime.Object
-	var wrong, others []string
-	for i, document := range q.Objects {
-		name := fmt.Sprintf("objects[%d]", i)
-		source := manifest.NewSource(manifest.Part{Name: name, Content: bytes.NewReader(document), Size: int64(len(document))})
-		err := manifest.Read(ctx, source, manifest.Content{
-			Object: func(o *manifest.Object) error {
-				u, err := o.Unstructured()
-				if err != nil {
-					return err
-				}
-				if u.GetNamespace() == "" {
-					u.SetNamespace(namespace)
-				}
-				job, err := typedJob(u)
-				if err != nil {
-					wrong = append(wrong, fmt.Sprintf("%s %s: %v", u.GetKind(), u.GetName(), err))
-				}
-				switch {
-				case job != nil:
-					given = append(given, job)
-				case isJobless(u):
-					others = append(others, u.GetKind()+" "+u.GetName())
-				case err == nil:
-					r.beside = append(r.beside, u)
-					if u.GetKind() == "PodGroup" {
-						r.groups[groupKey(u.GroupVersionKind().Group, u.GetNamespace(), u.GetName())] = u
-					}
-				}
-				return nil
-			},
-			Configuration: func(string, []byte) { wrong = append(wrong, name+": it is a scheduler configuration, and no job") },
-			Unreadable:    func(at, message string) { wrong = append(wrong, at+": "+message) },
-		})
-		if err != nil {
-			return nil, refuse("%s: %v", name, err)
+	var others []string
+	err := hypothesis.EachObject(ctx, "objects", q.Objects, "job", func(u *unstructured.Unstructured) error {
+		if u.GetNamespace() == "" {
+			u.SetNamespace(namespace)
 		}
+		job, err := typedJob(u)
+		switch {
+		case job != nil:
+			given = append(given, job)
+		case isJobless(u):
+			others = append(others, u.GetKind()+" "+u.GetName())
+		case err == nil:
+			r.beside = append(r.beside, u)
+			if u.GetKind() == "PodGroup" {
+				r.groups[groupKey(u.GroupVersionKind().Group, u.GetNamespace(), u.GetName())] = u
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	switch {
-	case len(wrong) > 0:
-		return nil, refuse("%s", strings.Join(wrong, "; "))
 	case len(others) > 0:
 		return nil, refuse("%s: want %s; the simulator knows no other kind of job", strings.Join(others, ", "), kindsOfJobs)
 	case len(given) == 0 && len(r.beside) == 0:

@@ -80,20 +80,23 @@ func (s *story) Put(c *result.Cycle) {
 }
 
 // ordered returns the lines. Pods whose attempts end in their binding cycles at the same time do so
-// in any order, so those lines are sorted.
+// in any order, so those lines are sorted. So are those that say the same of several pods: an event
+// moves the pods that it wakes into the queue in any order, and the scheduler takes the first at once.
 func (s *story) ordered() []string {
 	together := func(line string) string {
+		at, rest, _ := strings.Cut(line, " ")
 		for _, end := range []string{"lost its place", "did not allow it", "1 removed", ": runs."} {
-			if strings.Contains(line, end) {
-				return line[:strings.Index(line, " ")]
+			if strings.Contains(rest, end) {
+				return at
 			}
 		}
-		return ""
+		_, said, _ := strings.Cut(rest, ": ")
+		return at + " " + said
 	}
 	lines := slices.Clone(s.lines)
 	for i := 0; i < len(lines); {
 		end := i + 1
-		for what := together(lines[i]); what != "" && end < len(lines) && together(lines[end]) == what; {
+		for what := together(lines[i]); end < len(lines) && together(lines[end]) == what; {
 			end++
 		}
 		slices.Sort(lines[i:end])

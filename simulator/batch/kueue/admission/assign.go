@@ -213,7 +213,7 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 		begin = 0
 	}
 	record := GroupSearch{Resources: names, From: begin}
-	var best *FlavorTrial
+	var best *tried
 	var reasons []Reason
 	mildest, last := len(refusals)-1, len(group.Flavors)-1
 	for i := begin; i < len(group.Flavors); i++ {
@@ -222,7 +222,7 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 			continue
 		}
 		trial := a.try(result, members, requests, names, flavor)
-		record.Flavors = append(record.Flavors, trial)
+		record.Flavors = append(record.Flavors, trial.FlavorTrial)
 		reasons = append(reasons, trial.Reasons...)
 		if trial.Mode == NoFit {
 			severity := 0
@@ -266,7 +266,13 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 	return true
 }
 
-func (a *search) stopsAt(trial FlavorTrial) bool {
+// tried is a flavor that has been tried, and the borrowing level of the resource that decides how good it is.
+type tried struct {
+	FlavorTrial
+	level int
+}
+
+func (a *search) stopsAt(trial tried) bool {
 	whenCanBorrow, whenCanPreempt := kueue.MayStopSearch, kueue.TryNextFlavor
 	if f := a.queue.Spec.FlavorFungibility; f != nil {
 		whenCanBorrow, whenCanPreempt = cmp.Or(f.WhenCanBorrow, whenCanBorrow), cmp.Or(f.WhenCanPreempt, whenCanPreempt)
@@ -279,24 +285,25 @@ func (a *search) stopsAt(trial FlavorTrial) bool {
 			return false
 		}
 	}
-	return trial.Borrowing == 0 || whenCanBorrow != kueue.TryNextFlavor
+	return trial.level == 0 || whenCanBorrow != kueue.TryNextFlavor
 }
 
 // better reports whether a flavor is preferred to one before it.
-func (a *search) better(x, y FlavorTrial) bool {
+func (a *search) better(x, y tried) bool {
 	if rank(x.Mode) <= rank(NoCandidates) || rank(y.Mode) <= rank(NoCandidates) {
 		return rank(x.Mode) > rank(y.Mode)
 	}
-	mode, borrowing := cmp.Compare(rank(x.Mode), rank(y.Mode)), cmp.Compare(y.Borrowing, x.Borrowing)
+	mode, borrowing := cmp.Compare(rank(x.Mode), rank(y.Mode)), cmp.Compare(y.level, x.level)
 	if f := a.queue.Spec.FlavorFungibility; f != nil && ptr.Deref(f.Preference, "") == kueue.PreemptionOverBorrowing {
 		return cmp.Or(borrowing, mode) > 0
 	}
 	return cmp.Or(mode, borrowing) > 0
 }
 
-// try judges one flavor for the pod sets that go together.
-func (a *search) try(result *assignment, members []podSetAssignment, requests map[v1.ResourceName]int64, names []v1.ResourceName, name string) FlavorTrial {
-	trial := FlavorTrial{Flavor: name, Mode: NoFit}
+// try judges one flavor for the pod sets that go together. It is as good as its least preferred resource: one that is to be preempted
+// for within nominal quota counts more than one that fits by borrowing.
+func (a *search) try(result *assignment, members []podSetAssignment, requests map[v1.ResourceName]int64, names []v1.ResourceName, name string) tried {
+	trial := tried{FlavorTrial: FlavorTrial{Flavor: name, Mode: NoFit}}
 	flavor := a.state.flavors[name]
 	if flavor == nil {
 		trial.Reasons = []Reason{{FlavorMissing{name}}}
@@ -318,7 +325,10 @@ func (a *search) try(result *assignment, members []podSetAssignment, requests ma
 		if !why.IsZero() {
 			trial.Reasons = append(trial.Reasons, why)
 		}
-		trial.Mode, trial.Borrowing = worse(trial.Mode, r.Mode), max(trial.Borrowing, r.Borrowing)
+		trial.Borrowing = max(trial.Borrowing, r.Borrowing)
+		if of := (tried{FlavorTrial{Mode: r.Mode}, r.Borrowing}); a.better(trial, of) {
+			trial.Mode, trial.level = of.Mode, of.level
+		}
 		if r.Mode == NoFit {
 			// The rest cannot save the flavor, and Kueue does not look at it.
 			trial.Borrowing = 0

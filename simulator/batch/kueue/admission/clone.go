@@ -2,10 +2,11 @@ package admission
 
 import "maps"
 
-// Clone returns a State that changes independently, for questions about what would happen. The
+// Clone returns a State that changes independently, for questions about what would happen. Nothing waits there for more events. The
 // objects are shared, because they never change.
 func (s *State) Clone() *State {
 	c := New(s.settings)
+	c.settings.FlushAfter = 0
 	maps.Copy(c.clusterQueues, s.clusterQueues)
 	maps.Copy(c.cohorts, s.cohorts)
 	maps.Copy(c.localQueues, s.localQueues)

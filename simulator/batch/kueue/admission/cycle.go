@@ -149,7 +149,7 @@ type entry struct {
 // Cycle tries one head of every active ClusterQueue. It takes the decisions as carried out: a Reserve counts from now on. It returns nil if there
 // is no head.
 func (s *State) Cycle(now time.Time) *Record {
-	s.flushed()
+	s.flushed(now)
 	heads := s.heads()
 	if len(heads) == 0 {
 		return nil

@@ -362,7 +362,7 @@ func (l *randomLoad) drain() {
 
 // quiet reports whether no workload is left to try, apart from the heads of StrictFIFO queues.
 func (l *randomLoad) quiet() bool {
-	l.world.state.flushed()
+	l.world.state.flushed(l.world.now)
 	for name, q := range l.world.state.queues {
 		if len(q.active) > 0 && !l.strict[name] {
 			return false

@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -18,8 +19,9 @@ type queue struct {
 	refused map[string]*workload
 	// sticky is the workload that evicts others and goes first, whatever its priority.
 	sticky types.NamespacedName
-	// flush means that the parked workloads become active before the next cycle.
+	// flush means that the parked workloads become active before the next cycle, or before the first one that is not before due.
 	flush bool
+	due   time.Time // zero until the first cycle after what lets them be tried again
 }
 
 func newQueue() *queue {
@@ -79,9 +81,9 @@ func (q *queue) head(used usages) *workload {
 }
 
 // refusedEqual returns a parked workload of the same shape as w that was refused for what it
-// asks; nil if there is none, or if the parked ones are about to be tried again.
-func (q *queue) refusedEqual(w *workload) *workload {
-	if q.flush || len(q.refused) == 0 {
+// asks; nil if there is none, or if the parked ones are tried again in the next cycle.
+func (s *State) refusedEqual(q *queue, w *workload) *workload {
+	if q.flush && s.settings.FlushAfter == 0 || len(q.refused) == 0 {
 		return nil
 	}
 	return q.refused[w.shapeOf()]
@@ -172,12 +174,18 @@ func (s *State) flushQueue(name string) {
 // flushed carries the flushes out: parked workloads become active, except those in a backoff and
 // those whose namespace is not selected. Doing so once before a cycle keeps a burst of releases
 // cheap, as Kueue's batches do.
-func (s *State) flushed() {
+func (s *State) flushed(now time.Time) {
 	for name, q := range s.queues {
 		if !q.flush {
 			continue
 		}
-		q.flush = false
+		if q.due.IsZero() {
+			q.due = now.Add(s.settings.FlushAfter)
+		}
+		if now.Before(q.due) {
+			continue
+		}
+		q.flush, q.due = false, time.Time{}
 		for _, w := range q.parked {
 			switch w.waits.Operands.(type) {
 			case BackedOff, NotRequeued:

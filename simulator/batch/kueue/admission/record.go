@@ -168,7 +168,7 @@ const (
 type FlavorTrial struct {
 	Flavor string `json:"flavor"`
 	Mode   Mode   `json:"mode"`
-	// Borrowing is the level described at Head; 0 for NoFit.
+	// Borrowing is the highest level of its resources, as described at Head; 0 for NoFit.
 	Borrowing int `json:"borrowing"`
 	// Reasons say why the flavor does not fit cleanly.
 	Reasons []Reason `json:"reasons,omitempty"`

@@ -19,7 +19,7 @@ func (s *State) Pending(clusterQueue string, now time.Time) []Pending {
 	if q == nil {
 		return nil
 	}
-	s.flushed()
+	s.flushed(now)
 	locals := make(map[types.NamespacedName]int32)
 	used := s.usagesOf(clusterQueue)
 	waiting := q.all(used)

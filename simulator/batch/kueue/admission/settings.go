@@ -25,6 +25,9 @@ type Settings struct {
 	ElasticJobs bool
 	// Devices says how devices that pods claim count against quota; nil does not count them.
 	Devices *Devices
+	// FlushAfter is how long parked workloads stay parked after what lets them be tried again, as Kueue gathers such events; 0 tries them
+	// in the next cycle. Meanwhile the workloads that are not parked go first.
+	FlushAfter time.Duration
 	// IgnoreUndeclared skips requests of resources that a ClusterQueue does not cover,
 	// instead of refusing the workload.
 	IgnoreUndeclared bool

@@ -464,7 +464,7 @@ func (s *State) settle(w *workload, now time.Time) {
 		q.park(w, why)
 		return
 	}
-	if equal := q.refusedEqual(w); equal != nil {
+	if equal := s.refusedEqual(q, w); equal != nil {
 		q.park(w, Reason{EqualRefused{equal.ref(), equal.last.reason}})
 		return
 	}

@@ -376,3 +376,33 @@ func TestPodsOfOthersTakeRoomOnNodes(t *testing.T) {
 	w.do("cycle")
 	w.do("expect w1 in n2:3")
 }
+
+// TestFlushesAreGathered: parked workloads are tried again only FlushAfter after quota is released. Until then a workload that is not
+// parked takes it, though the parked one is more important.
+func TestFlushesAreGathered(t *testing.T) {
+	for _, c := range []struct {
+		after time.Duration
+		wants map[string]bool // who has quota in the end
+	}{{0, map[string]bool{"important": true, "strict": false}}, {time.Second, map[string]bool{"important": false, "strict": true}}} {
+		w := played(t, `
+			cq a co=co f:4
+			cq b co=co StrictFIFO f:0
+			held v a 4
+			wl important a 4 @9
+			wl strict b 4
+			cycle
+			expect important WaitingForQuota parked
+		`)
+		w.state.settings.FlushAfter = c.after
+		w.do("delete v")
+		for _, later := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond} {
+			w.now = w.now.Add(later)
+			w.state.Cycle(w.now)
+		}
+		for name, want := range c.wants {
+			if got := w.state.workloads[w.key(name)].place == reserved; got != want {
+				t.Errorf("with %s: %s has quota: %v", c.after, name, got)
+			}
+		}
+	}
+}

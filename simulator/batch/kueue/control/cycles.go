@@ -14,6 +14,8 @@ const (
 	// Kueue waits as long after a cycle that admitted nothing.
 	firstPause = time.Millisecond
 	lastPause  = 10 * time.Millisecond
+	// flushAfter is how long Kueue gathers what lets parked workloads be tried again.
+	flushAfter = time.Second
 	// writers is how many decisions of one cycle are written at the same time, as in Kueue.
 	writers = 8
 	// idle is how often heads that wait are tried although nothing seems to have changed. Kueue tries

@@ -102,8 +102,10 @@ func newEngaged(q *Queues, served func(schema.GroupVersionResource) bool) (*enga
 
 // engagedWith are controllers that reach the cluster by these clients.
 func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface, served func(schema.GroupVersionResource) bool) (*engaged, error) {
+	settings := *q.settings.Load()
+	settings.FlushAfter = flushAfter
 	e := &engaged{
-		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
+		Queues: q, client: client, custom: custom, state: admission.New(settings),
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
 		workloadKeys: newQueue(), podKeys: newQueue(), leaderSetKeys: newQueue(), provisionKeys: newQueue(),

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -199,7 +200,7 @@ func (i *intake) queueOf(ctx context.Context, o metav1.Object, create bool) stri
 	}
 	has, known := i.defaults.Get(o.GetNamespace())
 	if !known {
-		has = i.exists(ctx, o.GetNamespace(), string(controllerconstants.DefaultLocalQueueName))
+		has = i.hasDefault(ctx, o.GetNamespace())
 		i.defaults.Set(o.GetNamespace(), has, defaultFor)
 	}
 	if has == false {
@@ -315,15 +316,26 @@ const queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/%s/localqueues"
 
 // serves reports whether the cluster has Kueue's kinds.
 func (i *intake) serves(ctx context.Context, namespace string) bool {
-	return i.get(ctx, fmt.Sprintf(queues, namespace)+"?limit=1") == nil
+	_, err := i.get(ctx, fmt.Sprintf(queues, namespace)+"?limit=1")
+	return err == nil
 }
 
-func (i *intake) exists(ctx context.Context, namespace, queue string) bool {
-	return i.get(ctx, fmt.Sprintf(queues, namespace)+"/"+queue) == nil
+// hasDefault reports whether work without a queue goes to the local queue named default. As in Kueue, one that is stopped takes none.
+func (i *intake) hasDefault(ctx context.Context, namespace string) bool {
+	raw, err := i.get(ctx, fmt.Sprintf(queues, namespace)+"/"+string(controllerconstants.DefaultLocalQueueName))
+	if err != nil {
+		return false
+	}
+	queue := &unstructured.Unstructured{}
+	if err := runtime.DecodeInto(unstructured.UnstructuredJSONScheme, raw, queue); err != nil {
+		return false
+	}
+	policy, _, _ := unstructured.NestedString(queue.Object, "spec", "stopPolicy")
+	return policy == "" || policy == string(kueue.None)
 }
 
-func (i *intake) get(ctx context.Context, uri string) error {
-	return i.client.CoreV1().RESTClient().Get().RequestURI(uri).SetHeader("Accept", "application/json").Do(ctx).Error()
+func (i *intake) get(ctx context.Context, uri string) ([]byte, error) {
+	return i.client.CoreV1().RESTClient().Get().RequestURI(uri).SetHeader("Accept", "application/json").Do(ctx).Raw()
 }
 
 func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
@@ -368,7 +380,7 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 func (i *intake) leavesDefaultQueue(ctx context.Context, o, before metav1.Object) bool {
 	switch before.(type) {
 	case *batch.Job, *core.Pod:
-		return o.GetLabels()[controllerconstants.QueueLabel] == "" && before.GetLabels()[controllerconstants.QueueLabel] != "" && i.exists(ctx, o.GetNamespace(), string(controllerconstants.DefaultLocalQueueName))
+		return o.GetLabels()[controllerconstants.QueueLabel] == "" && before.GetLabels()[controllerconstants.QueueLabel] != "" && i.hasDefault(ctx, o.GetNamespace())
 	}
 	return false
 }

@@ -1,12 +1,17 @@
 package intake
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -155,6 +160,32 @@ func TestTheDefaultQueue(t *testing.T) {
 		queue := i.queueOf(t.Context(), &c.object, c.create)
 		if got := c.object.Labels[controllerconstants.QueueLabel]; got != c.want || queue != c.want {
 			t.Errorf("an object %s: the queue %q and the label %q, want %q", c.name, queue, got, c.want)
+		}
+	}
+}
+
+// TestAStoppedDefaultQueue takes no work that names no queue: Kueue forgets a local queue while it is stopped.
+func TestAStoppedDefaultQueue(t *testing.T) {
+	var queue string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if queue == "" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"default"},"spec":%s}`, queue)
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &intake{client: client}
+	for spec, want := range map[string]bool{
+		"": false, `{"clusterQueue":"q"}`: true, `{"clusterQueue":"q","stopPolicy":"None"}`: true, `{"clusterQueue":"q","stopPolicy":"Hold"}`: false, `{"clusterQueue":"q","stopPolicy":"HoldAndDrain"}`: false,
+	} {
+		if queue = spec; i.hasDefault(t.Context(), "default") != want {
+			t.Errorf("a local queue with the spec %s: want %v", spec, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // elastic are Jobs that get more and fewer pods while they run.
 const elastic = "Elastic Job"
 
-// stepCount is how many steps a scenario has.
-const stepCount = 10
+// A scenario has so many steps of any kind, and then so many that press for preemption.
+const stepCount, pressCount = 10, 3
 
 // dice makes the choices of one seed.
 type dice struct{ *rand.Rand }
@@ -29,6 +29,8 @@ type maker struct {
 	flavors []string
 	// queues are those of the cluster, and locals those of the namespace at the same index.
 	queues, locals []string
+	// preempting are the locals whose queue may preempt its own workloads.
+	preempting []string
 	// topology says that the first flavor has levels of nodes; mixed, that only it has the label pool.
 	topology, mixed, memory bool
 	// works are the names of what was created, by kind.
@@ -44,6 +46,9 @@ func generate(seed uint64) *scenario {
 	m.addQueues()
 	for n := range stepCount {
 		m.addStep(n)
+	}
+	for range pressCount {
+		m.addPress()
 	}
 	return m.scenario
 }
@@ -156,6 +161,9 @@ func (m *maker) addQueues() {
 			preemption["borrowWithinCohort"] = pick(m.dice, parse(`{policy: LowerPriority}`), parse(`{policy: LowerPriority, maxPriorityThreshold: 100}`))
 		}
 		spec["preemption"] = preemption
+		if preemption["withinClusterQueue"] != "Never" {
+			m.preempting = append(m.preempting, local)
+		}
 		fungibility := map[string]any{"whenCanBorrow": pick(m.dice, "MayStopSearch", "TryNextFlavor"), "whenCanPreempt": pick(m.dice, "MayStopSearch", "TryNextFlavor")}
 		if fungibility["whenCanBorrow"] == "TryNextFlavor" && fungibility["whenCanPreempt"] == "TryNextFlavor" && m.chance(50) {
 			fungibility["preference"] = pick(m.dice, "BorrowingOverPreemption", "PreemptionOverBorrowing")
@@ -200,6 +208,15 @@ func (m *maker) addStep(n int) {
 	}
 }
 
+// addPress creates a Job that is more important than most, in a queue that preempts if there is one.
+func (m *maker) addPress() {
+	local := pick(m.dice, m.locals...)
+	if len(m.preempting) > 0 {
+		local = pick(m.dice, m.preempting...)
+	}
+	m.Steps = append(m.Steps, m.create("Job", local, "high"))
+}
+
 func (m *maker) anyOf(kinds ...string) string {
 	var names []string
 	for _, kind := range kinds {
@@ -213,18 +230,22 @@ func (m *maker) anyOf(kinds ...string) string {
 
 // work creates something that needs quota. Later work is more important, so that it preempts.
 func (m *maker) work(n int, queue string) step {
-	name := fmt.Sprint("w", m.count)
-	m.count++
 	kinds := []string{"Job", "Job", "Job", "Job", "Job", "Pod", "Group", "Group", "Deployment", "StatefulSet"}
 	if !m.topology { // with one, Kueue calls elastic jobs unfinished
 		kinds = append(kinds, elastic, elastic)
 	}
 	kind := pick(m.dice, kinds...)
-	m.works[kind] = append(m.works[kind], name)
 	priority := pick(m.dice, "low", "low", "mid")
 	if n > 3 {
 		priority = pick(m.dice, "low", "mid", "high", "high")
 	}
+	return m.create(kind, queue, priority)
+}
+
+func (m *maker) create(kind, queue, priority string) step {
+	name := fmt.Sprint("w", m.count)
+	m.count++
+	m.works[kind] = append(m.works[kind], name)
 	labels := map[string]any{"kueue.x-k8s.io/queue-name": queue, "kueue.x-k8s.io/priority-class": priority}
 	if queue == "default" && m.chance(50) {
 		delete(labels, "kueue.x-k8s.io/queue-name")

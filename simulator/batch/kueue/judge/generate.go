@@ -161,6 +161,10 @@ func (m *maker) addQueues() {
 			preemption["borrowWithinCohort"] = pick(m.dice, parse(`{policy: LowerPriority}`), parse(`{policy: LowerPriority, maxPriorityThreshold: 100}`))
 		}
 		spec["preemption"] = preemption
+		if m.Fair && parent == "" {
+			// There 0.17.0 crashes when no preemption would be enough: it goes on to the cohort that is not there.
+			preemption["withinClusterQueue"] = "Never"
+		}
 		if preemption["withinClusterQueue"] != "Never" {
 			m.preempting = append(m.preempting, local)
 		}

@@ -17,6 +17,8 @@ import (
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 // Catalog is a set of instance types.
@@ -75,9 +77,12 @@ func (c *Catalog) Karpenter() []*cloudprovider.InstanceType {
 	return all
 }
 
-// Price returns the price of a node with these labels in US dollars per hour. It is not known without a type, a zone and a capacity type
-// that the catalog has.
+// Price returns the price of a node with these labels in US dollars per hour. objects.LabelPrice says it; otherwise it is not known without a type, a
+// zone and a capacity type that the catalog has.
 func (c *Catalog) Price(labels map[string]string) (price float64, known bool) {
+	if price, known := objects.Price(labels); known {
+		return price, true
+	}
 	for _, t := range c.Types {
 		if t.Name != labels[v1.LabelInstanceTypeStable] || labels[v1.LabelArchStable] != "" && labels[v1.LabelArchStable] != t.Architecture {
 			continue

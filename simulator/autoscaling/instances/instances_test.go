@@ -2,6 +2,7 @@ package instances_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 // kwokType is the beginning of Karpenter's own list of types, with two of its offerings and one that cannot be had.
@@ -215,4 +217,24 @@ func TestBuiltIn(t *testing.T) {
 func priceOf(of *cloudprovider.InstanceType, zone, capacityType string) float64 {
 	price, _ := of.OfferingPrice(zone, capacityType)
 	return price
+}
+
+// TestPriceOfALabel: what a node says of its price counts more than its type, unless it says nonsense.
+func TestPriceOfALabel(t *testing.T) {
+	c := instances.BuiltIn("zone-a")
+	typed := map[string]string{"node.kubernetes.io/instance-type": "c-2x-amd64-linux", "topology.kubernetes.io/zone": "zone-a", "karpenter.sh/capacity-type": "on-demand"}
+	usual, known := c.Price(typed)
+	if !known {
+		t.Fatal("the type has no price")
+	}
+	for label, want := range map[string]float64{"0.5": 0.5, "0": usual, "-1": usual, "NaN": usual, "+Inf": usual, "cheap": usual} {
+		labels := maps.Clone(typed)
+		labels[objects.LabelPrice] = label
+		if got, known := c.Price(labels); !known || got != want {
+			t.Errorf("with the label %s: %v %v, want %v", label, got, known, want)
+		}
+	}
+	if got, known := c.Price(map[string]string{objects.LabelPrice: "1.25"}); !known || got != 1.25 {
+		t.Errorf("a node of no known type: %v %v", got, known)
+	}
 }

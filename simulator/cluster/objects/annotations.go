@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,18 @@ import (
 // Prefix begins the name of every annotation of the simulator. The scheduler writes its results
 // under the same prefix, so its package owns the text.
 const Prefix = annotation.Prefix
+
+// LabelPrice says what a node costs in US dollars per hour. It is the label of eks-node-viewer, which Karpenter's KWOK provider sets, too.
+const LabelPrice = "eks-node-viewer/instance-price"
+
+// Price returns the price of a node with these labels. It is not known without LabelPrice, or if that is no amount above 0.
+func Price(labels map[string]string) (dollarsPerHour float64, known bool) {
+	price, err := strconv.ParseFloat(labels[LabelPrice], 64)
+	if err != nil || !(price > 0) || math.IsInf(price, 1) {
+		return 0, false
+	}
+	return price, true
+}
 
 // Annotations that people set, and the web application sets for them. Package standin says what
 // they mean.

@@ -110,6 +110,7 @@ var kinds = []Kind{
 	{Group: "kueue.x-k8s.io", Kind: "Cohort", Rank: RankClass, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1beta2", Resource: "cohorts"},
 	{Group: "kueue.x-k8s.io", Kind: "ClusterQueue", Rank: RankClass, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1beta2", Resource: "clusterqueues"},
 	{Group: "karpenter.sh", Kind: "NodePool", Rank: RankClass, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1", Resource: "nodepools"},
+	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass", Rank: RankClass, Uses: Exported | Custom, Version: "v1alpha1", Resource: "kwoknodeclasses"},
 	{Group: "karpenter.sh", Kind: "NodeClaim", Rank: RankOther, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1", Resource: "nodeclaims"},
 	{Kind: "ServiceAccount", Namespaced: true, Rank: RankOther, Uses: Exported},
 	{Kind: "Service", Namespaced: true, Rank: RankOther, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "services"},

@@ -110,6 +110,8 @@ func showValue(m scenario.MetricComparison, v float64) string {
 		return fmt.Sprintf("%.1f %%", 100*v)
 	case "seconds":
 		return fmt.Sprintf("%.1f s", v)
+	case "dollars":
+		return fmt.Sprintf("$%.4g", v)
 	}
 	return fmt.Sprintf("%g", v)
 }

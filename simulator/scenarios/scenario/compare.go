@@ -111,6 +111,8 @@ var comparedMetrics = []metricOf{
 	{"fragmentation", "share", less, func(r *Result) (float64, bool) { return value(r.Metrics.Fragmentation) }},
 	{"skew", "", less, func(r *Result) (float64, bool) { return value(r.Metrics.Skew) }},
 	{"gap", "", less, func(r *Result) (float64, bool) { return value(r.Metrics.Gap) }},
+	{"costPerHour", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.CostPerHour) }},
+	{"unusedPerHour", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.UnusedPerHour) }},
 	{"preemptions", "", less, count(func(m Metrics) int { return m.Preemptions })},
 	{"waitedMedian", "seconds", less, func(r *Result) (float64, bool) { return r.Metrics.Waited.Median, true }},
 	{"waitedP95", "seconds", less, func(r *Result) (float64, bool) { return r.Metrics.Waited.P95, true }},

@@ -106,6 +106,7 @@ func (v *view) metrics() Metrics {
 		waited = append(waited, seconds(p.Waited))
 	}
 	m.Waited = quantiles(waited)
+	m.price(v.nodes)
 	requested, allocatable := map[string]float64{}, map[string]float64{}
 	for _, n := range v.nodes {
 		if n.Pods > 0 {
@@ -122,6 +123,28 @@ func (v *view) metrics() Metrics {
 		}
 	}
 	return m
+}
+
+// price adds what the nodes cost, if any has a price.
+func (m *Metrics) price(nodes []*Node) {
+	cost, unused, unpriced := 0.0, 0.0, 0
+	for _, n := range nodes {
+		if n.Price == 0 {
+			unpriced++
+			continue
+		}
+		fullest := 0.0
+		for name, amount := range n.Allocatable {
+			if amount > 0 && name != string(v1.ResourcePods) {
+				fullest = max(fullest, n.Requested[name]/amount)
+			}
+		}
+		cost += n.Price
+		unused += n.Price * (1 - min(1, fullest))
+	}
+	if unpriced < len(nodes) {
+		m.CostPerHour, m.UnusedPerHour, m.Unpriced = &cost, &unused, unpriced
+	}
 }
 
 func (v *view) fragmentation() *float64 {

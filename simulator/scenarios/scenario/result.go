@@ -229,6 +229,12 @@ type Metrics struct {
 	// cost model CPU-MEM of the flow scheduler. The costs are a model. It is nil unless
 	// RunOptions.Gap, and for too many pods.
 	Gap *float64 `json:"gap"`
+	// CostPerHour is what the nodes cost in US dollars, as their labels say, and UnusedPerHour how much of that is for what no pod
+	// requests: a node is in use as much as its most requested resource. Both are nil if no node has a price, and leave out those
+	// without one, which Unpriced counts.
+	CostPerHour   *float64 `json:"costPerHour,omitempty"`
+	UnusedPerHour *float64 `json:"unusedPerHour,omitempty"`
+	Unpriced      int      `json:"unpriced,omitempty"`
 	// Preemptions counts the pods that were evicted for others.
 	Preemptions int `json:"preemptions"`
 	// Waited is how long pods waited for their nodes, or have waited so far, in seconds.

@@ -467,6 +467,7 @@ func newNode(n *v1.Node) *Node {
 		Name: n.Name, Labels: n.Labels, Schedulable: !n.Spec.Unschedulable,
 		Requested: map[string]float64{}, Allocatable: podrequest.Amounts(n.Status.Allocatable),
 	}
+	node.Price, _ = objects.Price(n.Labels)
 	for _, c := range n.Status.Conditions {
 		if c.Type == v1.NodeReady {
 			node.Ready = c.Status == v1.ConditionTrue

@@ -155,6 +155,7 @@ var verbs = map[string]func() action{
 	"patch":     func() action { return &patch{} },
 	"delete":    func() action { return &remove{} },
 	"configure": func() action { return &configure{} },
+	"drain":     func() action { return &drain{} },
 	"fail":      func() action { return &fail{} },
 	"recover":   func() action { return &fail{recover: true} },
 	"arrive":    func() action { return &arrive{} },

@@ -251,6 +251,7 @@ var verbDocs = map[string]string{
 	"patch":     "Change an object.",
 	"delete":    "Delete objects.",
 	"configure": "Replace the scheduler's configuration.",
+	"drain":     "Empty nodes as kubectl drain does, within the budgets.",
 	"fail":      "Make nodes unreachable.",
 	"recover":   "Make failed nodes reachable again.",
 	"arrive":    "Create objects over time. The step itself takes no time.",

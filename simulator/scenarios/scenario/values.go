@@ -46,6 +46,8 @@ type Node struct {
 	// in bytes.
 	Pods                   int
 	Requested, Allocatable map[string]float64
+	// Price is in US dollars per hour, as objects.LabelPrice says; 0 without it, or if that is not a price.
+	Price float64
 }
 
 var (
@@ -86,6 +88,7 @@ var objectTypes = map[string]map[string]field{
 		"pods":        {types.IntType, func(o any) any { return int64(o.(*Node).Pods) }},
 		"requested":   {numberMap, func(o any) any { return newTotal(o.(*Node).Requested, types.Double(0)) }},
 		"allocatable": {numberMap, func(o any) any { return newTotal(o.(*Node).Allocatable, types.Double(0)) }},
+		"price":       {types.DoubleType, func(o any) any { return o.(*Node).Price }},
 	},
 	decisionType.TypeName(): {
 		"pod":       {types.StringType, func(o any) any { return o.(*decided).Pod.Name }},

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ClusterModel, scarcest, zoneLabel } from './cluster'
+import { ClusterModel, costOf, priceLabel, scarcest, viewNode, zoneLabel } from './cluster'
 import { objectKey } from './object'
 import { buildCluster, node, pod, requests } from './testing'
 
@@ -95,4 +95,21 @@ it('the scarcest resource comes first, and one that no node has is left out', ()
     extended: [meter('example.com/card', 1, 8), meter('nvidia.com/gpu', 8, 8)],
   }
   expect(scarcest(all).map((m) => m.resource)).toEqual(['nvidia.com/gpu', 'cpu', 'example.com/card'])
+})
+
+describe('what nodes cost', () => {
+  const priced = (name: string, price: string | undefined, cpu: string) =>
+    viewNode(node(name, price === undefined ? {} : { [priceLabel]: price }, { cpu: '4', memory: '8Gi', pods: '10' }), [
+      pod('p', { ...requests(cpu), nodeName: name }),
+    ])
+  it('sums the prices that are known', () => {
+    expect(costOf([priced('a', '1', '3'), priced('b', '2', '1'), priced('c', undefined, '1')])).toEqual({
+      price: 3,
+      unused: 1.75,
+      unpriced: 1,
+    })
+  })
+  it.each([undefined, '', '-1', 'NaN', 'Infinity', 'cheap'])('makes no price of %s', (price) => {
+    expect(costOf([priced('a', price, '1')])).toBeUndefined()
+  })
 })

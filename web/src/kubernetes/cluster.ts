@@ -19,6 +19,39 @@ export const resourceName = (resource: string): string => (resource === 'cpu' ? 
 
 export const zoneLabel = 'topology.kubernetes.io/zone'
 
+/** What a node costs, in US dollars an hour; the label of eks-node-viewer and of Karpenter's KWOK provider. */
+export const priceLabel = 'eks-node-viewer/instance-price'
+
+/** undefined without a price above 0. */
+export function priceOf(node: Node): number | undefined {
+  const price = Number(node.metadata.labels?.[priceLabel] || NaN)
+  return Number.isFinite(price) && price > 0 ? price : undefined
+}
+
+/** What nodes cost in US dollars an hour, and how much of that is for what no pod requests. */
+export interface Cost {
+  price: number
+  unused: number
+  /** How many nodes have no price, and are left out. */
+  unpriced: number
+}
+
+/** A node is in use as much as its most requested resource. undefined if no node has a price. */
+export function costOf(nodes: readonly NodeView[]): Cost | undefined {
+  const cost = { price: 0, unused: 0, unpriced: 0 }
+  for (const view of nodes) {
+    const price = priceOf(view.node)
+    if (price === undefined) {
+      cost.unpriced++
+      continue
+    }
+    const fullest = Math.max(...[view.cpu, view.memory, ...view.extended].map(share))
+    cost.price += price
+    cost.unused += price * (1 - Math.min(1, fullest))
+  }
+  return cost.unpriced < nodes.length ? cost : undefined
+}
+
 export interface Meter {
   resource: string
   unit: Unit

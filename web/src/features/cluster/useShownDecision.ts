@@ -8,7 +8,7 @@ import { verdicts } from '@/features/decision/model/cycle'
 import { useCycle } from '@/features/decision/store/cycles'
 import { besideMap, prediction } from '@/features/whatif/store/prediction'
 import { t } from '@/i18n'
-import { sumNodes } from '@/kubernetes/cluster'
+import { costOf, sumNodes } from '@/kubernetes/cluster'
 import { splitKey } from '@/kubernetes/object'
 import { podRequests } from '@/kubernetes/pods'
 import { formatAmount, formatResource } from '@/kubernetes/quantity'
@@ -91,6 +91,7 @@ export function useShownDecision() {
     ),
     moment,
     nodes,
+    cost: computed(() => costOf(nodes.value)),
     totals: computed(() => (nodes.value === present.value ? cluster.value.totals : sumNodes(nodes.value))),
     show,
     filter: computed(() => parseVerdictFilter(verdictOf.value ? show.value : '')),

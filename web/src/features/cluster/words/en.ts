@@ -35,6 +35,10 @@ export const cluster = {
     pendingPriority: 'priority',
     nodes: 'Nodes',
     requested: 'Requested',
+    cost: 'Cost an hour',
+    costUnused: '{price} of it is for what no pod requests.',
+    costUnpriced:
+      '{n} nodes have no price, and are left out. | {n} node has no price, and is left out. | {n} nodes have no price, and are left out.',
     cpu: 'CPU',
     memory: 'Memory',
     mem: 'Mem',

@@ -85,6 +85,7 @@ export function metricName(name: string): { key: string; resource: string } {
 export function metricValue({ unit }: RunMetricComparison, value: number): string {
   if (unit === 'share') return `${(100 * value).toFixed(1)} %`
   if (unit === 'seconds') return `${value.toFixed(1)} s`
+  if (unit === 'dollars') return `$${value.toFixed(value < 0.1 ? 4 : 2)}`
   return String(Math.round(value * 100) / 100)
 }
 

@@ -153,6 +153,8 @@ export const runs = {
       preemptions: 'Preempted',
       waitedMedian: 'Waited, median',
       waitedP95: 'Waited, 95th percentile',
+      costPerHour: 'Nodes cost, $ an hour',
+      unusedPerHour: 'Of that unused, $ an hour',
       gap: 'Cost above the optimum of a flow',
       decisions: 'Decisions',
       allocation: '{resource} allocated',

@@ -148,6 +148,8 @@ export const runs: typeof english.runs = {
       preemptions: 'プリエンプト数',
       waitedMedian: '待ち時間、中央値',
       waitedP95: '待ち時間、95 パーセンタイル',
+      costPerHour: 'ノードの費用（ドル/時）',
+      unusedPerHour: 'うち未使用分（ドル/時）',
       gap: '最適との差',
       decisions: '決定数',
       allocation: '{resource} の割り当て',

@@ -22,6 +22,7 @@ func drainNodes(with []Option) *cobra.Command {
 	dryRun := f.Bool("dry-run", false, "ask, and evict nothing; required")
 	var q drain.Question
 	f.StringVarP(&q.Selector, "selector", "l", "", "drain the nodes that this label `selector` selects, by name")
+	f.IntVar(&q.Dearest, "dearest", 0, "find up to this `number` of the dearest nodes that can be emptied such that every pod finds a node again")
 	f.StringVar(&q.PodSelector, "pod-selector", "", "evict only the pods that this label `selector` selects")
 	f.BoolVar(&q.IgnoreDaemonSets, "ignore-daemonsets", false, "leave pods of DaemonSets on the node")
 	f.BoolVar(&q.DeleteEmptyDirData, "delete-emptydir-data", false, "also evict pods with an emptyDir, whose data are then lost")

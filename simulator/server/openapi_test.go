@@ -23,6 +23,8 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
+	"kube-scheduler-simulator/simulator/autoscaling/live"
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/configuration"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
@@ -132,6 +134,13 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"AdmissionSuggestions":  &suggest.Answer{},
 		"AdmissionVictim":       &admission.Victim{},
 		"Kueue":                 &kueueAnswer{},
+		"Karpenter":             &karpenterAnswer{},
+		"KarpenterBarePods":     &live.BarePods{},
+		"KarpenterEntry":        &live.Entry{},
+		"KarpenterInterruption": &interruption{},
+		"KarpenterObject":       &live.Object{},
+		"KarpenterPlace":        &live.Place{},
+		"KarpenterSettings":     &KarpenterSettings{},
 		"IgnoredConfiguration":  &configuration.Ignored{},
 		"KueueConfiguration":    &configuration.Configuration{},
 		"KueueView":             &control.View{},
@@ -157,7 +166,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"AutoscaleMove":         &dryrun.Move{},
 		"AutoscaleNeeded":       &dryrun.Needed{},
 		"AutoscaleNewNode":      &dryrun.NewNode{},
-		"AutoscaleOffer":        &dryrun.Offer{},
+		"AutoscaleOffer":        &provider.Offer{},
 		"AutoscaleOutcome":      &dryrun.Outcome{},
 		"AutoscalePod":          &autoscale.Pod{},
 		"AutoscalePool":         &dryrun.Pool{},
@@ -168,6 +177,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"AutoscaleSummary":      &autoscale.Summary{},
 		"AutoscaleTypeGroup":    &dryrun.TypeGroup{},
 		"Drain":                 &drain.Question{},
+		"DrainCost":             &drain.Cost{},
+		"DrainPassed":           &drain.Passed{},
 		"DrainAnswer":           &drain.Answer{},
 		"DrainSummary":          &drain.Summary{},
 		"DrainNode":             &drain.Node{},

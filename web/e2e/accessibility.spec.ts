@@ -25,6 +25,7 @@ const places: Record<string, string> = {
   queues: '/batch/queues',
   'NUMA nodes': '/numa',
   autoscaling: '/autoscaling',
+  drain: '/drain?nodes=node-a',
   sessions: '/batch/sessions',
   flow: '/batch/sessions?view=flow',
   'configuration of sessions': '/batch/sessions?view=configuration',

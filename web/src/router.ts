@@ -51,6 +51,12 @@ export const router = createRouter({
       meta: { view: 'autoscaling' },
     },
     {
+      path: '/drain',
+      name: 'drain',
+      component: withDeferredMessages(lazily(() => import('./features/drain/DrainPage.vue'))),
+      meta: { view: 'drain' },
+    },
+    {
       path: '/resources/:resource?',
       name: 'resources',
       component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))),

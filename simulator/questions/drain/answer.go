@@ -25,7 +25,11 @@ type Answer struct {
 	Evictions []Eviction `json:"evictions"`
 	// Budgets are the PodDisruptionBudgets that had a say.
 	Budgets []Budget `json:"budgets"`
-	Judged  Judged   `json:"judged"`
+	// Cost is what the nodes cost; nil if none has a price.
+	Cost *Cost `json:"cost,omitempty"`
+	// Passed are the nodes that a question for the dearest tried and left, the dearest first.
+	Passed []Passed `json:"passed,omitempty"`
+	Judged Judged   `json:"judged"`
 	// NotJudged may make the answer another one.
 	NotJudged []why.NotJudged `json:"notJudged"`
 }
@@ -43,6 +47,21 @@ type Summary struct {
 	Gone    int `json:"gone"`
 	// Seconds is when the last replacement is ready and the last node has ended; nil if the drain never ends.
 	Seconds *int `json:"seconds,omitempty"`
+}
+
+// Cost is what all nodes cost in US dollars per hour, as their labels say: before the drain, and without the nodes that it empties.
+type Cost struct {
+	BeforePerHour float64 `json:"beforePerHour"`
+	AfterPerHour  float64 `json:"afterPerHour"`
+	// Unpriced counts the nodes without a price, which are left out.
+	Unpriced int `json:"unpriced"`
+}
+
+// Passed is a node that could not be emptied along with those that are.
+type Passed struct {
+	Node string `json:"node"`
+	// Text says in English what would become of the drain with it.
+	Text string `json:"text"`
 }
 
 // NodeOutcome is how the drain of a node ends.

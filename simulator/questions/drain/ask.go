@@ -27,10 +27,18 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.Dearest > 0 {
+		return w.emptyDearest(ctx, c, &q, begun)
+	}
 	names, err := w.chosen(&q)
 	if err != nil {
 		return nil, err
 	}
+	return w.drained(ctx, c, &q, names, begun)
+}
+
+// drained plays the drain of nodes.
+func (w *world) drained(ctx context.Context, c Cluster, q *Question, names []string, begun time.Time) (*Answer, error) {
 	g := c.Grounds()
 	a := &Answer{
 		APIVersion: APIVersion, Kind: Kind, Nodes: []Node{}, Evictions: []Eviction{}, Budgets: []Budget{}, NotJudged: append([]why.NotJudged{}, g.Missing...),
@@ -39,8 +47,8 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 			StartSeconds: q.StartSeconds, StopSeconds: q.StopSeconds, Note: "A preview in virtual time: nothing was cordoned or evicted.",
 		},
 	}
-	err = c.Try(ctx, func(ctx context.Context, t *whatif.Trial) error {
-		p := &play{q: &q, world: w, trial: t, answer: a, pods: map[types.NamespacedName]*pod{}, foreign: map[string]bool{}}
+	err := c.Try(ctx, func(ctx context.Context, t *whatif.Trial) error {
+		p := &play{q: q, world: w, trial: t, answer: a, pods: map[types.NamespacedName]*pod{}, foreign: map[string]bool{}}
 		for _, one := range w.pods {
 			p.pods[types.NamespacedName{Namespace: one.Namespace, Name: one.Name}] = &pod{Pod: one, ready: isReady(one), leaving: one.DeletionTimestamp != nil}
 		}
@@ -121,6 +129,7 @@ func (p *play) conclude() {
 			a.Budgets = append(a.Budgets, b.out)
 		}
 	}
+	a.Cost = p.world.cost(p.nodes)
 	if len(p.foreign) > 0 {
 		a.NotJudged = append(a.NotJudged, why.NotJudged{What: "schedulers", Text: fmt.Sprintf("Where pods of %s go was not asked: kube-scheduler does not decide about them.", strings.Join(slices.Sorted(maps.Keys(p.foreign)), ", "))})
 	}

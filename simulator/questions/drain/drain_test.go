@@ -147,14 +147,14 @@ const (
 func TestBadQuestions(t *testing.T) {
 	state := node("a", "za", "4")
 	for want, q := range map[string]drain.Question{
-		"want either nodes or a selector": {},
-		"there is no node b":              {Nodes: []string{"b"}},
-		"a is named twice":                {Nodes: []string{"a", "a"}},
-		"no node has x=y":                 {Selector: "x=y"},
-		"selector:":                       {Selector: "=="},
-		"podSelector:":                    {Nodes: []string{"a"}, PodSelector: "=="},
-		"timeoutSeconds:":                 {Nodes: []string{"a"}, TimeoutSeconds: -1},
-		"atOnce:":                         {Nodes: []string{"a"}, AtOnce: -1},
+		"want one of nodes, a selector and a number of the dearest": {},
+		"there is no node b": {Nodes: []string{"b"}},
+		"a is named twice":   {Nodes: []string{"a", "a"}},
+		"no node has x=y":    {Selector: "x=y"},
+		"selector:":          {Selector: "=="},
+		"podSelector:":       {Nodes: []string{"a"}, PodSelector: "=="},
+		"timeoutSeconds:":    {Nodes: []string{"a"}, TimeoutSeconds: -1},
+		"atOnce:":            {Nodes: []string{"a"}, AtOnce: -1},
 	} {
 		_, err := ask(t, state, q)
 		if _, refused := err.(*hypothesis.Refused); !refused || !strings.Contains(err.Error(), want) {
@@ -258,5 +258,63 @@ func healthyAt(t *testing.T, seed uint64, state string, a *drain.Answer) {
 				t.Errorf("seed %d: when %s is evicted, %d pods of %s are healthy, and %d are to be", seed, e.Name, healthy, b.Name, b.Desired)
 			}
 		}
+	}
+}
+
+// priced is a node with a price in dollars per hour.
+func priced(name, cpu, price string) string {
+	return strings.Replace(node(name, "zone-a", cpu), "labels: {", fmt.Sprintf("labels: {eks-node-viewer/instance-price: %q, ", price), 1)
+}
+
+// TestCost: what the nodes cost before and after, and nothing without a price.
+func TestCost(t *testing.T) {
+	state := priced("dear", "2", "1.5") + priced("cheap", "2", "0.25") + node("own", "zone-a", "2") + pod("web-1", "dear", "web", "ReplicaSet web", "1")
+	a, err := ask(t, state, drain.Question{Nodes: []string{"dear"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (drain.Cost{BeforePerHour: 1.75, AfterPerHour: 0.25, Unpriced: 1}); a.Cost == nil || *a.Cost != want {
+		t.Errorf("%+v, want %+v", a.Cost, want)
+	}
+	if !strings.HasSuffix(a.Sentence, "It saves $1.5 an hour.") {
+		t.Error(a.Sentence)
+	}
+	if a, err = ask(t, node("own", "zone-a", "2"), drain.Question{Nodes: []string{"own"}}); err != nil || a.Cost != nil {
+		t.Errorf("without a price: %+v %v", a.Cost, err)
+	}
+}
+
+// TestDearest: the dearest nodes that can be emptied together, and why not the others.
+func TestDearest(t *testing.T) {
+	// bare's pod would be lost; of the two that cost a dollar, the emptier one goes, and then there is no room for the other's pods.
+	state := priced("bare", "4", "9") + pod("lone", "bare", "lone", "", "4") +
+		priced("full", "2", "1") + pod("web-1", "full", "web", "ReplicaSet web", "1") + pod("web-2", "full", "web", "ReplicaSet web", "1") +
+		priced("half", "2", "1") + pod("web-3", "half", "web", "ReplicaSet web", "2") +
+		priced("cheap", "2", "0.5") + node("own", "zone-a", "1")
+	a, err := ask(t, state, drain.Question{Dearest: 3, Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes, passed []string
+	for _, n := range a.Nodes {
+		nodes = append(nodes, n.Name+" "+string(n.Outcome))
+	}
+	for _, p := range a.Passed {
+		passed = append(passed, p.Node)
+	}
+	if diff := cmp.Diff([]string{"half emptied"}, nodes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"bare", "full", "cheap"}, passed); diff != "" {
+		t.Error(diff)
+	}
+	if a.Summary.Pending+a.Summary.Gone > 0 || a.Cost.BeforePerHour-a.Cost.AfterPerHour != 1 {
+		t.Errorf("%+v %+v", a.Summary, a.Cost)
+	}
+	if _, err := ask(t, node("own", "zone-a", "2"), drain.Question{Dearest: 1}); err == nil || !strings.Contains(err.Error(), "no node has a price") {
+		t.Errorf("without a price: %v", err)
+	}
+	if _, err := ask(t, state, drain.Question{Dearest: 1, Nodes: []string{"own"}}); err == nil {
+		t.Error("both nodes and a number of the dearest are accepted")
 	}
 }

@@ -34,6 +34,9 @@ type Question struct {
 	// Nodes are drained in this order. Selector names nodes by their labels instead, by name.
 	Nodes    []string `json:"nodes,omitempty"`
 	Selector string   `json:"selector,omitempty"`
+	// Dearest, in place of nodes, asks which nodes to drain to save the most: up to so many, of which all become empty and every pod finds
+	// a node again.
+	Dearest int `json:"dearest,omitempty"`
 	// PodSelector leaves the other pods where they are.
 	PodSelector        string `json:"podSelector,omitempty"`
 	IgnoreDaemonSets   bool   `json:"ignoreDaemonSets,omitempty"`
@@ -69,8 +72,17 @@ func (q *Question) complete() error {
 	if q.AtOnce < 1 {
 		return refuse("atOnce: want at least 1")
 	}
-	if (len(q.Nodes) == 0) == (q.Selector == "") {
-		return refuse("nodes: want either nodes or a selector")
+	if q.Dearest < 0 || q.Dearest > MaxNodes {
+		return refuse("dearest: want a number from 1 to %d", MaxNodes)
+	}
+	given := 0
+	for _, is := range []bool{len(q.Nodes) > 0, q.Selector != "", q.Dearest > 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return refuse("nodes: want one of nodes, a selector and a number of the dearest")
 	}
 	if _, err := labels.Parse(q.PodSelector); err != nil {
 		return refuse("podSelector: %v", err)

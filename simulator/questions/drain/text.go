@@ -66,6 +66,9 @@ func (a *Answer) sentence() string {
 	if s.Gone > 0 {
 		text += fmt.Sprintf(" Nobody would create %s again.", plural(s.Gone, "pod"))
 	}
+	if c := a.Cost; c != nil && c.BeforePerHour > c.AfterPerHour {
+		text += fmt.Sprintf(" It saves $%.4g an hour.", c.BeforePerHour-c.AfterPerHour)
+	}
 	return text
 }
 
@@ -113,6 +116,15 @@ func Print(w io.Writer, a *Answer) error {
 		rows = append(rows, []string{b.Namespace + "/" + b.Name, fmt.Sprintf("%d of %d", b.Desired, b.Expected), fmt.Sprint(b.Allowed), fmt.Sprintf("%d at %s", least.Allowed, clock(least.At)), fmt.Sprint(len(b.Waits)), fmt.Sprint(len(b.Blocks))})
 	}
 	p.Table([]string{"BUDGET", "TO BE HEALTHY", "ALLOWS AT FIRST", "AT LEAST", "MADE WAIT", "BLOCKS"}, rows)
+	rows = nil
+	for _, one := range a.Passed {
+		rows = append(rows, []string{one.Node, one.Text})
+	}
+	p.Table([]string{"PASSED OVER", "WITH IT"}, rows)
+	if c := a.Cost; c != nil {
+		p.Line("")
+		p.Line("Nodes cost $%.4g an hour before and $%.4g after, by their labels; %s without a price.", c.BeforePerHour, c.AfterPerHour, plural(c.Unpriced, "node"))
+	}
 	p.NotJudged(a.NotJudged)
 	j := a.Judged
 	p.Line("")

@@ -1055,6 +1055,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/karpenter": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether Karpenter's controllers run beside the scheduler, how their cloud behaves, and what they did. */
+        get: operations["getKarpenter"];
+        /** Turn Karpenter's controllers on or off, or change how their cloud behaves. Turning them on installs Karpenter's kinds. */
+        put: operations["configureKarpenter"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/karpenter/interruptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take the spot instance of a node back after a notice, as a cloud does. Karpenter moves the pods meanwhile. */
+        post: operations["interruptNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions": {
         parameters: {
             query?: never;
@@ -1698,6 +1733,12 @@ export interface components {
             skew: number | null;
             /** @description How much more the pods cost where they are than at the least possible cost, by the cost model CPU-MEM of the flow scheduler. The costs are a model. */
             gap: number | null;
+            /** @description What the nodes cost in US dollars, as their labels say; absent if none has a price. */
+            costPerHour?: number;
+            /** @description How much of that is for what no pod requests: a node is in use as much as its most requested resource. */
+            unusedPerHour?: number;
+            /** @description How many nodes have no price, and are left out. */
+            unpriced?: number;
             preemptions: number;
             waited: components["schemas"]["RunQuantiles"];
             decisions: number;
@@ -1736,7 +1777,7 @@ export interface components {
             a: components["schemas"]["RunRange"];
             b: components["schemas"]["RunRange"];
             /** @enum {string} */
-            unit?: "share" | "seconds";
+            unit?: "share" | "seconds" | "dollars";
             pairs?: components["schemas"]["RunPairs"];
         };
         /** @description The values of several seeds. */
@@ -7520,6 +7561,8 @@ export interface components {
             nodes?: string[];
             /** @description Names nodes by their labels instead; they are drained by name. */
             selector?: string;
+            /** @description In place of nodes, asks which nodes to drain to save the most: up to so many, of which all become empty and every pod finds a node again. */
+            dearest?: number;
             /** @description Leaves the other pods where they are. */
             podSelector?: string;
             /** @description Leaves pods of DaemonSets on the node. Without it kubectl refuses a node that has one. */
@@ -7550,6 +7593,9 @@ export interface components {
             evictions: components["schemas"]["DrainEviction"][];
             /** @description The PodDisruptionBudgets that had a say. */
             budgets: components["schemas"]["DrainBudget"][];
+            cost?: components["schemas"]["DrainCost"];
+            /** @description The nodes that a question for the dearest tried and left, the dearest first. */
+            passed?: components["schemas"]["DrainPassed"][];
             judged: components["schemas"]["DrainJudged"];
             /** @description May make the answer another one. */
             notJudged: components["schemas"]["WhyNotJudged"][];
@@ -7588,6 +7634,13 @@ export interface components {
             warnings?: string;
             /** @description Counts the pods that a drain leaves on the node: those of DaemonSets, static ones, and those that the question does not select. */
             stay: number;
+        };
+        /** @description What all nodes cost in US dollars per hour, as their labels say: before the drain, and without the nodes that it empties. */
+        DrainCost: {
+            beforePerHour: number;
+            afterPerHour: number;
+            /** @description Counts the nodes without a price, which are left out. */
+            unpriced: number;
         };
         /** @description The eviction of a pod, and what becomes of it. */
         DrainEviction: {
@@ -7652,10 +7705,100 @@ export interface components {
             /** @description Says in English what the answer is not. */
             note: string;
         };
+        /** @description A node that could not be emptied along with those that are. */
+        DrainPassed: {
+            node: string;
+            /** @description Says in English what would become of the drain with it. */
+            text: string;
+        };
         /** @description How many evictions a budget allows from a time on. */
         DrainStep: {
             at: number;
             allowed: number;
+        };
+        /** @description What a user sets of Karpenter. */
+        KarpenterSettings: {
+            /** @description Karpenter's controllers run. */
+            on: boolean;
+            /** @description How long an instance takes to become a node, such as 30s; by default 2s. */
+            registrationDelay?: string;
+            /** @description Offers that the cloud does not have at the moment. */
+            noCapacity?: components["schemas"]["KarpenterPlace"][];
+            /** @description Makes every launch fail with this message; empty lets them succeed. */
+            launchFails?: string;
+            /** @description New nodes stay NotReady. */
+            neverReady?: boolean;
+        };
+        /** @description Stands for all offers that have its values. A value that is missing stands for any. */
+        KarpenterPlace: {
+            zone?: string;
+            instanceType?: string;
+            capacityType?: string;
+        };
+        /** @description Pods without a controller, which nothing creates again after an eviction. */
+        KarpenterBarePods: {
+            /** @description How many. */
+            pods: number;
+            /** @description Up to three of them, as namespace/name. */
+            examples: string[];
+            /** @description The NodePools whose nodes Karpenter takes away while pods are on them. Without one, nothing is evicted. */
+            nodePools: string[];
+        };
+        /** @description An object that Karpenter speaks of. */
+        KarpenterObject: {
+            kind: string;
+            namespace?: string;
+            name: string;
+        };
+        /** @description Something that Karpenter or its cloud did or said. */
+        KarpenterEntry: {
+            /** @description Grows with each entry. */
+            number: number;
+            /**
+             * @description launched, joined and ended are steps of an instance. noCapacity, launchFailed, interrupted and lost are failures that a user asked for. said is an event of Karpenter's, failed an error of a controller.
+             * @enum {string}
+             */
+            kind: "launched" | "joined" | "ended" | "noCapacity" | "launchFailed" | "interrupted" | "lost" | "said" | "failed";
+            /** Format: date-time */
+            first: string;
+            /**
+             * Format: date-time
+             * @description Differs from first if count is above 1.
+             */
+            last: string;
+            count: number;
+            node?: string;
+            nodePool?: string;
+            offer?: components["schemas"]["AutoscaleOffer"];
+            /** @description The notice of an interruption. */
+            seconds?: number;
+            object?: components["schemas"]["KarpenterObject"];
+            /** @description Karpenter's word for why, such as FailedScheduling. */
+            reason?: string;
+            /** @description Karpenter's sentence, in English. */
+            message?: string;
+        };
+        /** @description Karpenter's controllers beside the scheduler. */
+        Karpenter: {
+            /**
+             * @description foreign: another Karpenter runs in this cluster, and the simulator's stays out. unavailable: no controllers can run.
+             * @enum {string}
+             */
+            state: "off" | "on" | "foreign" | "unavailable";
+            /** @description Why, for foreign and unavailable. */
+            message?: string;
+            /** @description The version of Karpenter. */
+            version: string;
+            settings: components["schemas"]["KarpenterSettings"];
+            bare: components["schemas"]["KarpenterBarePods"];
+            /** @description The latest entries, at most 200, the latest first. */
+            log: components["schemas"]["KarpenterEntry"][];
+        };
+        /** @description Asks for an interruption. */
+        KarpenterInterruption: {
+            node: string;
+            /** @description From 0 to 3600; by default 120. */
+            noticeSeconds?: number;
         };
     };
     responses: {
@@ -8249,10 +8392,19 @@ export type Drain = components['schemas']['Drain'];
 export type DrainAnswer = components['schemas']['DrainAnswer'];
 export type DrainSummary = components['schemas']['DrainSummary'];
 export type DrainNode = components['schemas']['DrainNode'];
+export type DrainCost = components['schemas']['DrainCost'];
 export type DrainEviction = components['schemas']['DrainEviction'];
 export type DrainBudget = components['schemas']['DrainBudget'];
 export type DrainJudged = components['schemas']['DrainJudged'];
+export type DrainPassed = components['schemas']['DrainPassed'];
 export type DrainStep = components['schemas']['DrainStep'];
+export type KarpenterSettings = components['schemas']['KarpenterSettings'];
+export type KarpenterPlace = components['schemas']['KarpenterPlace'];
+export type KarpenterBarePods = components['schemas']['KarpenterBarePods'];
+export type KarpenterObject = components['schemas']['KarpenterObject'];
+export type KarpenterEntry = components['schemas']['KarpenterEntry'];
+export type Karpenter = components['schemas']['Karpenter'];
+export type KarpenterInterruption = components['schemas']['KarpenterInterruption'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -11943,6 +12095,143 @@ export interface operations {
                 };
             };
             /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getKarpenter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Karpenter"];
+                };
+            };
+            /** @description This simulator has no autoscaler. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    configureKarpenter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KarpenterSettings"];
+            };
+        };
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Karpenter"];
+                };
+            };
+            /** @description The settings are wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another Karpenter runs in this cluster, its definitions are those of another version, or no controllers can run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no autoscaler. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    interruptNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KarpenterInterruption"];
+            };
+        };
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Karpenter"];
+                };
+            };
+            /** @description The body is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Karpenter is off, there is no such node, or it is not a spot instance of Karpenter's. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no autoscaler. */
             501: {
                 headers: {
                     [name: string]: unknown;

@@ -5,6 +5,8 @@ import { bodyOf, client } from './client'
 import type {
   Autoscale,
   AutoscaleAnswer,
+  Drain,
+  DrainAnswer,
   CapacityAnswer,
   CapacityQuestion,
   Change,
@@ -32,6 +34,11 @@ export function askSubmit(text: string, signal?: AbortSignal): Promise<SubmitAns
 /** What an autoscaler would do about the pods that wait. */
 export function askAutoscale(question: Autoscale, signal?: AbortSignal): Promise<AutoscaleAnswer> {
   return bodyOf(client.POST('/api/v1/autoscale', { body: question, signal }))
+}
+
+/** What kubectl drain would do. */
+export function askDrain(question: Drain, signal?: AbortSignal): Promise<DrainAnswer> {
+  return bodyOf(client.POST('/api/v1/drain', { body: question, signal }))
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {

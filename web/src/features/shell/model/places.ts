@@ -2,7 +2,7 @@
 
 /** The views of each place, by the names of their routes. A place opens with its first view. */
 export const places = {
-  cluster: ['cluster', 'resources', 'numa', 'autoscaling'],
+  cluster: ['cluster', 'resources', 'numa', 'autoscaling', 'drain'],
   why: ['why', 'decisions', 'batch', 'compare'],
   whatIf: ['whatIf', 'capacity', 'scheduler', 'scenarios'],
   past: ['timeline', 'events', 'replay', 'import'],

@@ -11,6 +11,7 @@ export const shell = {
     resources: 'Resources',
     numa: 'NUMA nodes',
     autoscaling: 'Autoscaling',
+    drain: 'Drain',
     why: 'Pending',
     decisions: 'Decisions',
     batch: 'Groups and queues',

@@ -13,6 +13,7 @@ export const shell: typeof english.shell = {
     resources: 'リソース',
     numa: 'NUMA ノード',
     autoscaling: 'オートスケーリング',
+    drain: 'ドレイン',
     why: '割り当て待ち',
     decisions: '決定',
     batch: 'グループとキュー',

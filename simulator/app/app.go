@@ -81,6 +81,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	})
 	s.redactor = redact.New(nil)
 	s.queueing = s.newQueueing()
+	s.autoscaler = s.newAutoscaler()
 	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
@@ -137,10 +138,11 @@ type simulator struct {
 	web          *server.Server
 	controlPlane controlPlane
 	// embedded is our own control plane, external another one. One of them is nil.
-	embedded *controlplane.ControlPlane
-	external *external.ControlPlane
-	nodes    atomic.Pointer[virtualnode.Nodes] // nil when there are none
-	queueing *queueing
+	embedded   *controlplane.ControlPlane
+	external   *external.ControlPlane
+	nodes      atomic.Pointer[virtualnode.Nodes] // nil when there are none
+	queueing   *queueing
+	autoscaler *autoscaler
 	// operators is nil while their controllers stay out.
 	operators atomic.Pointer[operators.Operators]
 	scheduler *supervisor.Scheduler
@@ -229,6 +231,9 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the controllers of jobs", 0, s.stopOperators)
 	if err := s.startQueues(ctx); err != nil {
+		return err
+	}
+	if err := s.startKarpenter(ctx); err != nil {
 		return err
 	}
 	s.startExampleExtender()
@@ -331,6 +336,7 @@ func (s *simulator) backend() server.Backend {
 		Queues:               s.queues.Queues,
 
 		Kueue:      s.queueing,
+		Karpenter:  s.autoscaler,
 		Hypotheses: s.hypotheses.doors,
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,

@@ -35,6 +35,7 @@ func (o Options) checkControlPlane() error {
 		{o.NUMA != "", "--numa", "the cluster has its own nodes"},
 		{o.Replay != nil, "a replay", "it empties the cluster, which is not the simulator's own"},
 		{o.Kueue || o.KueueOff, "--kueue", "the simulator runs no controllers there; install Kueue itself"},
+		{o.Karpenter, "--karpenter", "the simulator runs no controllers there; ask with simulator autoscale what Karpenter would do"},
 		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes objects that the other cluster does not have, and the cluster is not the simulator's own"},
 	} {
 		if excluded.given {

@@ -24,6 +24,7 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/cluster/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/cluster/definitions"
@@ -93,6 +94,11 @@ type Options struct {
 	Kueue bool
 	// KueueOff leaves the queues of this cluster to Kueue itself, which a user runs beside the simulator. Not with Kueue.
 	KueueOff bool
+	// Karpenter runs Karpenter's controllers, which add nodes and take them away. A user can turn them on and off later.
+	Karpenter bool
+	// InstanceTypes is a file with what Karpenter can buy, with its prices, in the format of its KWOK provider; by default a small set
+	// with example prices.
+	InstanceTypes string
 	// Import is a file, directory or archive to import at the start; none by default. Reschedule
 	// schedules its pods again.
 	Import     string
@@ -168,7 +174,8 @@ type prepared struct {
 	devices       []virtualnode.NodeDevices
 	numa          []virtualnode.NodeCut
 	definitions   []definitions.Definition
-	lessons       []*lesson.Lesson // a teacher's
+	instances     *instances.Catalog // from the file, or nil
+	lessons       []*lesson.Lesson   // a teacher's
 	// recording is nil when there is none, and once the player has it.
 	recording *playback.File
 	// The import closes imported.
@@ -208,6 +215,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if o.Devices != "" {
 		if p.devices, err = virtualnode.LoadDevices(o.Devices); err != nil {
+			return p, err
+		}
+	}
+	if o.InstanceTypes != "" {
+		if p.instances, err = readInstances(ctx, o.InstanceTypes); err != nil {
 			return p, err
 		}
 	}
@@ -385,6 +397,18 @@ func parseConfiguration(document []byte, registry frameworkruntime.Registry, pol
 			return plugins.Validate(context.Background(), plugin, args)
 		},
 	})
+}
+
+func readInstances(ctx context.Context, file string) (*instances.Catalog, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the instance types: %w", err)
+	}
+	c, err := instances.Read(ctx, data, filepath.Base(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return c, nil
 }
 
 func makeDataDir(dir string, shared bool) (path string, err error) {

@@ -83,13 +83,13 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	}
 	// From here on the reset completes even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(s.following.StopSync(ctx), s.stopQueues(ctx), s.stopOperators(ctx), s.stopNodes(ctx))
+	err = errors.Join(s.following.StopSync(ctx), s.stopKarpenter(ctx), s.stopQueues(ctx), s.stopOperators(ctx), s.stopNodes(ctx))
 	deleted := 0
 	restart := s.scheduler.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults(s.options.SessionScheduler), s.queueing.unconfigure())
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults(s.options.SessionScheduler), s.queueing.unconfigure(), s.autoscaler.unconfigure())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -101,7 +101,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if c := s.scheduler.Configuration(); c != nil {
 		err = errors.Join(err, s.installNeeded(ctx, c))
 	}
-	err = errors.Join(err, s.installKueue(ctx))
+	err = errors.Join(err, s.installKueue(ctx), s.runKarpenter(ctx))
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
@@ -181,7 +181,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.admissionsDir()), os.RemoveAll(s.sessionsDir()))
 	}
 	if err == nil && extent == everything {
-		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()), datadir.Remove(s.kueueFile()))
+		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()), datadir.Remove(s.kueueFile()), datadir.Remove(s.karpenterFile()))
 	}
 	if err == nil {
 		err = datadir.Remove(s.resetMark())

@@ -18,6 +18,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/version"
@@ -33,6 +34,7 @@ import (
 type doors struct {
 	*hypothesis.Desk
 	queues  *queueing
+	catalog *instances.Catalog // nil for the built-in instance types
 	client  dynamic.Interface
 	results interface {
 		Attempts(uid types.UID) ([]result.Summary, error)
@@ -56,6 +58,7 @@ func (d *doors) Submit(ctx context.Context, q submit.Question) (*submit.Answers,
 
 // Autoscale answers what an autoscaler would do.
 func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
+	q.Catalog = d.catalog
 	return autoscale.Ask(ctx, d, q)
 }
 
@@ -67,7 +70,7 @@ func (d *doors) Drain(ctx context.Context, q drain.Question) (*drain.Answer, err
 // Fit answers with suggestions, and with what the autoscaler would do.
 func (d *doors) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
 	answer, err := d.Desk.Fit(ctx, q)
-	autoscale.Help(ctx, d, q, answer)
+	autoscale.Help(ctx, d, d.catalog, q, answer)
 	return answer, err
 }
 

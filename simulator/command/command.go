@@ -161,6 +161,8 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.BoolVar(&options.SessionScheduler, "session-scheduler", false, "also run the session schedulers kube-batch and volcano and the flow scheduler poseidon, for pods that name one of them as their scheduler")
 	flags.Var(kueueMode{options}, "kueue", "on installs the kinds of Kueue (kueue.x-k8s.io) and admits jobs and pods by queues, as Kueue does; off leaves them to a Kueue of your own")
 	flags.Lookup("kueue").NoOptDefVal = "on"
+	flags.BoolVar(&options.Karpenter, "karpenter", false, "run Karpenter's controllers, which add nodes for pods that wait and take them away again, as its NodePools (karpenter.sh) say")
+	flags.StringVar(&options.InstanceTypes, "instance-types", "", "`file` of the instance types that Karpenter can buy, with their prices, in the format of its KWOK provider (default: a small set with example prices)")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")

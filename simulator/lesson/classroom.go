@@ -225,6 +225,9 @@ func (l *Lesson) Start() (Start, error) {
 	if l.Kueue {
 		s.Flags = append(s.Flags, "--kueue")
 	}
+	if l.Karpenter {
+		s.Flags = append(s.Flags, "--karpenter")
+	}
 	if l.Sessions {
 		s.Flags = append(s.Flags, "--session-scheduler")
 	}

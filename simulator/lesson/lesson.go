@@ -58,9 +58,10 @@ type Head struct {
 	// Engine says where to try the checks: EngineMemory, the default, or EngineServer for what only
 	// a control plane does.
 	Engine string `yaml:"engine"`
-	// Kueue, Sessions and FeatureGates are what the sandbox starts with. Sessions are the session
-	// schedulers and the flow scheduler.
+	// Kueue, Karpenter, Sessions and FeatureGates are what the sandbox starts with. Sessions are the
+	// session schedulers and the flow scheduler.
 	Kueue        bool             `yaml:"kueue"`
+	Karpenter    bool             `yaml:"karpenter"`
 	Sessions     bool             `yaml:"sessions"`
 	FeatureGates scenario.GateSet `yaml:"featureGates"`
 	// Extender: a local example of an extender serves the sandbox.

@@ -295,8 +295,8 @@ func (r *reader) checkHead(l *Lesson) {
 	default:
 		r.Fail(line, "engine", "want %s or %s, not %q", EngineMemory, EngineServer, l.Engine)
 	}
-	if (l.Kueue || l.Extender) && l.Engine == EngineMemory {
-		r.Fail(line, "engine", "Kueue and extenders do not run in memory; want \"engine: %s\"", EngineServer)
+	if (l.Kueue || l.Karpenter || l.Extender) && l.Engine == EngineMemory {
+		r.Fail(line, "engine", "Kueue, Karpenter and extenders do not run in memory; want \"engine: %s\"", EngineServer)
 	}
 	if l.Line < 0 || l.Order < 0 || l.Minutes < 0 || l.Best < 0 {
 		r.Fail(line, "", "line, order, minutes and best are not negative")

@@ -139,7 +139,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		{"an expression that is not true or false", `answer == last("web").node`, `last("web").node`, false, "want true or false"},
 		{"no right answer", "right: [a]\n", "", false, "right and wrong are required"},
 		{"an unknown misconception", "yes: Yes.", "misconceptions: [{when: 'true', name: moon}]", false, `there is no misconception "moon"`},
-		{"Kueue in memory", "goal: Nothing.", "goal: Nothing.\nkueue: true", false, `engine: Kueue and extenders do not run in memory; want "engine: server"`},
+		{"Kueue in memory", "goal: Nothing.", "goal: Nothing.\nkueue: true", false, `engine: Kueue, Karpenter and extenders do not run in memory; want "engine: server"`},
 		{"a translation of another id", "id: small", "id: smal", true, "dir/01-small.ja.md:2: id: want small"},
 		{"a translation with another step", "id: first", "id: second", true, "dir/01-small.ja.md:10: id: want the step first here"},
 		{"a translation with a cluster", "```yaml step", "```yaml cluster\n```\n\n```yaml step", true, "dir/01-small.ja.md:9: the cluster stands in dir/01-small.en.md only"},

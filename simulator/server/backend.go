@@ -85,7 +85,9 @@ type Backend struct {
 	Replay       Replay
 	Hypotheses   Hypotheses
 	Kueue        Kueue
-	Shadow       Shadow
+	// Karpenter is the autoscaler.
+	Karpenter Karpenter
+	Shadow    Shadow
 	// Sessions are the session schedulers and the flow scheduler.
 	Sessions Sessions
 	Runs     Runs

@@ -170,3 +170,44 @@ test('instance types come from a file', async ({ page }) => {
   await expect(page.getByTestId('types')).toHaveText('38 instance types', slow)
   await expect(page.getByRole('alert')).toHaveCount(0)
 })
+
+test('Karpenter acts, and says what it did', { tag: '@main' }, async ({ page }) => {
+  const other = await Simulator.start()
+  try {
+    await page.goto(`${other.url}/autoscaling`)
+    await page.getByTestId('begin').click()
+    await expect(sentence(page)).toHaveText('No pod waits for a node, so Karpenter would add none.', slow)
+    await other.kube('POST', pods, pod('web', '6'))
+    await expect(sentence(page)).toContainText('The pod that waits would get a new node', slow)
+
+    // The pod would not come back, so the user is asked.
+    await page.getByTestId('let-act').click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('1 pod has no controller: default/web')
+    expect(await objections(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Let it act all the same' }).click()
+    await expect(page.getByTestId('acts')).toHaveText('Karpenter acts', slow)
+    await openView(page, 'What it did')
+    const log = page.getByTestId('log')
+    await expect(log.locator('[data-kind="launched"]')).toContainText(
+      'Karpenter bought c-8x-amd64-linux (on-demand, zone-a) for NodePool general, for $0.2172 an hour: general-1.',
+      slow
+    )
+    await expect(log.locator('[data-kind="joined"]')).toContainText('has become the node general-1', slow)
+    await other.ready('general-1')
+
+    // The cloud fails on demand.
+    await page.getByTestId('zones').fill('zone-a')
+    await page.getByTestId('apply-cloud').click()
+    await expect(page.getByTestId('apply-cloud')).toBeDisabled(slow)
+    await other.kube('POST', pods, pod('more', '7'))
+    await expect(log.locator('[data-kind="noCapacity"]').first()).toContainText('in zone-a', slow)
+    expect(await objections(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
+
+    await page.getByTestId('let-act').click()
+    await expect(sentence(page)).toHaveText('Karpenter is off: it adds no node and takes none away.', slow)
+  } finally {
+    await other.stop()
+  }
+})

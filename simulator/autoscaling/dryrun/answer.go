@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
 
 // Answer is what Karpenter would do.
@@ -106,7 +107,7 @@ type Refusal struct {
 	// Types are the instance types by what each lacks, most of them first. They are empty where types are not the reason.
 	Types []TypeGroup `json:"types,omitempty"`
 	// Otherwise is the cheapest node without that which refuses the pod; nil if there is none.
-	Otherwise *Offer `json:"otherwise,omitempty"`
+	Otherwise *provider.Offer `json:"otherwise,omitempty"`
 }
 
 // Conflict is a label on which requirements exclude each other, for example "In [zone-a]" and "In [zone-b]".
@@ -140,22 +141,13 @@ type TypeGroup struct {
 	Examples []string `json:"examples"`
 }
 
-// Offer is an instance type with the place and the way to get it.
-type Offer struct {
-	InstanceType string `json:"instanceType"`
-	Zone         string `json:"zone"`
-	CapacityType string `json:"capacityType"`
-	// PricePerHour is in US dollars.
-	PricePerHour float64 `json:"pricePerHour"`
-}
-
 // NewNode is a node that Karpenter would buy.
 type NewNode struct {
 	// Name is made up of the NodePool's and a number, so that it is the same in every answer.
 	Name     string `json:"name"`
 	NodePool string `json:"nodePool"`
 	// Offer is the cheapest that holds the pods. Karpenter leaves the choice to the cloud, which may take another of the Types.
-	Offer
+	provider.Offer
 	// Types is how many instance types hold the pods.
 	Types int `json:"types"`
 	// Pods are the pods of the question on the node, as namespace/name.
@@ -172,7 +164,7 @@ type NewNode struct {
 
 // Cheaper is an offer for less, and what it lacks.
 type Cheaper struct {
-	Offer
+	provider.Offer
 	Lack   Lack   `json:"lack"`
 	Reason string `json:"reason"`
 	// Short are the resources that it has too little of.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -318,7 +317,7 @@ func (r *run) newNode(claim *scheduling.NodeClaim, p *pool, name string) NewNode
 	for _, pod := range claim.Pods {
 		n.Pods = append(n.Pods, pod.Namespace+"/"+pod.Name)
 	}
-	of, offer := cheapest(claim.InstanceTypeOptions, claim.Requirements)
+	of, offer := provider.Cheapest(claim.InstanceTypeOptions, claim.Requirements)
 	n.Offer = *offer
 	requests := resources.RequestsForPods(claim.Pods...)
 	n.Requests = resources.Merge(requests, p.overhead(r.daemons, of))
@@ -343,24 +342,9 @@ func bound(daemon *v1.Pod, of *appsv1.DaemonSet, node string) *v1.Pod {
 
 // nodeOf returns a node as Karpenter and the cloud would have made it by the time that it is ready.
 func nodeOf(claim *scheduling.NodeClaim, of *cloudprovider.InstanceType, n NewNode) *v1.Node {
-	labels := maps.Clone(claim.Labels)
-	single := func(key string, values []string, operator v1.NodeSelectorOperator) {
-		if _, known := labels[key]; !known && operator == v1.NodeSelectorOpIn && (len(values) == 1 || !karpenter.WellKnownLabels.Has(key)) {
-			labels[key] = slices.Min(values)
-		}
-	}
-	labels[v1.LabelHostname] = n.Name
-	labels[v1.LabelInstanceTypeStable] = n.InstanceType
-	labels[v1.LabelTopologyZone] = n.Zone
-	labels[karpenter.CapacityTypeLabelKey] = n.CapacityType
+	labels := provider.Labels(n.Name, claim.Labels, claim.Requirements, of, n.Offer)
 	labels[karpenter.NodeRegisteredLabelKey] = "true"
 	labels[karpenter.NodeInitializedLabelKey] = "true"
-	for key, requirement := range claim.Requirements {
-		single(key, requirement.Values(), requirement.Operator())
-	}
-	for key, requirement := range of.Requirements {
-		single(key, requirement.Values(), requirement.Operator())
-	}
 	return &v1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: labels},

@@ -60,7 +60,7 @@ func transcript(a *dryrun.Answer) string {
 	return b.String()
 }
 
-func offer(o dryrun.Offer) string {
+func offer(o provider.Offer) string {
 	return fmt.Sprintf("%s %s %s $%.4f", o.InstanceType, o.Zone, o.CapacityType, o.PricePerHour)
 }
 
@@ -482,7 +482,7 @@ func TestNewNode(t *testing.T) {
 			"karpenter.sh/nodepool": "general", "karpenter.kwok.sh/kwoknodeclass": "default", "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true",
 			"karpenter.sh/capacity-type": "on-demand", "topology.kubernetes.io/zone": "zone-a", "kubernetes.io/hostname": "general-1", "rack": "r1",
 			"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": "c-4x-amd64-linux",
-			"karpenter.kwok.sh/instance-family": "c", "karpenter.kwok.sh/instance-size": "4", "karpenter.kwok.sh/instance-cpu": "4", "karpenter.kwok.sh/instance-memory": "8Gi",
+			"eks-node-viewer/instance-price": "0.108589934592", "karpenter.kwok.sh/instance-family": "c", "karpenter.kwok.sh/instance-size": "4", "karpenter.kwok.sh/instance-cpu": "4", "karpenter.kwok.sh/instance-memory": "8Gi",
 		}},
 		Spec:   v1.NodeSpec{Taints: []v1.Taint{{Key: "team", Effect: v1.TaintEffectNoSchedule}}},
 		Status: v1.NodeStatus{Capacity: list("cpu=4 memory=8Gi pods=110 ephemeral-storage=20Gi"), Allocatable: list("cpu=3900m memory=8182Mi pods=110 ephemeral-storage=20Gi")},

@@ -41,7 +41,7 @@ type Departure struct {
 	Node     string `json:"node"`
 	NodePool string `json:"nodePool,omitempty"`
 	// Offer is what the node is, with its price; nil if the instance types do not have it.
-	Offer *Offer `json:"offer,omitempty"`
+	Offer *provider.Offer `json:"offer,omitempty"`
 	// Outcome is what Karpenter would do about the node. It is nil if the node stays.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Blockers keep Karpenter from asking whether the node is needed. They are in the order in which it checks them.
@@ -57,7 +57,7 @@ type Departure struct {
 // Outcome is what Karpenter would do about a node.
 type Outcome struct {
 	// Replacement is the cheapest node that would be bought instead; nil if the node is only removed.
-	Replacement *Offer `json:"replacement,omitempty"`
+	Replacement *provider.Offer `json:"replacement,omitempty"`
 	// SavesPerHour is in US dollars.
 	SavesPerHour float64 `json:"savesPerHour"`
 	// Moves are the pods that move, by name.
@@ -275,7 +275,7 @@ func (d *departures) answer(ctx context.Context, name string) (Departure, error)
 	if of := d.types[one.NodePool][node.Labels()[v1.LabelInstanceTypeStable]]; of != nil {
 		zone, capacityType := node.Labels()[v1.LabelTopologyZone], node.Labels()[karpenter.CapacityTypeLabelKey]
 		if price, ok := of.OfferingPrice(zone, capacityType); ok {
-			one.Offer = &Offer{of.Name, zone, capacityType, price}
+			one.Offer = &provider.Offer{InstanceType: of.Name, Zone: zone, CapacityType: capacityType, PricePerHour: price}
 		}
 	}
 	one.Waits = node.NodeClaim != nil && d.waits[node.NodeClaim.Name]
@@ -375,7 +375,7 @@ func outcomeOf(command disruption.Command) *Outcome {
 		}
 	}
 	for _, replacement := range command.Replacements {
-		_, o.Replacement = cheapest(replacement.InstanceTypeOptions, replacement.Requirements)
+		_, o.Replacement = provider.Cheapest(replacement.InstanceTypeOptions, replacement.Requirements)
 		o.SavesPerHour -= o.Replacement.PricePerHour
 		for _, pod := range replacement.Pods {
 			if pod.Spec.NodeName != "" {

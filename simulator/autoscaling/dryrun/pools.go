@@ -9,9 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	kwok "sigs.k8s.io/karpenter/kwok/apis"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -19,6 +17,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	nodepoolutils "sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
 
 // pool is a NodePool with what its explanations need.
@@ -34,25 +34,12 @@ type pool struct {
 	ofDaemons map[*cloudprovider.InstanceType]v1.ResourceList
 }
 
-// class is the class of nodes that the provider supports.
-var class = schema.GroupKind{Group: kwok.Group, Kind: "KWOKNodeClass"}
-
 // preparePools makes the NodePools of the copy such that Karpenter tries those that it would try beside a cloud: its controllers,
 // which mark a NodePool as ready, need not run here, and any class of nodes is as good as the provider's.
 func (r *run) preparePools(ctx context.Context) error {
 	var tried []*karpenter.NodePool
 	for _, np := range r.nodePools.all {
-		// A node keeps the label of the class that its NodePool names.
-		if of := np.Spec.Template.Spec.NodeClassRef; of == nil {
-			np.Spec.Template.Spec.NodeClassRef = &karpenter.NodeClassReference{Group: class.Group, Kind: class.Kind, Name: "default"}
-		} else if of.GroupKind() != class {
-			labels := map[string]string{karpenter.NodeClassLabelKey(of.GroupKind()): of.Name}
-			for key, value := range np.Spec.Template.Labels {
-				labels[key] = value
-			}
-			np.Spec.Template.Labels = labels
-			np.Spec.Template.Spec.NodeClassRef = &karpenter.NodeClassReference{Group: class.Group, Kind: class.Kind, Name: of.Name}
-		}
+		provider.UseClass(np)
 		p := &pool{NodePool: np, never: neverTried(ctx, np), ofDaemons: map[*cloudprovider.InstanceType]v1.ResourceList{}}
 		if p.never == nil {
 			setReady(np)

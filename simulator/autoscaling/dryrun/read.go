@@ -2,6 +2,7 @@ package dryrun
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -9,8 +10,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
 
 // Version is the version of Karpenter that answers.
@@ -99,16 +101,5 @@ func (s *State) addKarpenters(u runtime.Unstructured) error {
 
 // Zones returns the zones that nodes are in, and those that NodePools ask for, in order.
 func (s *State) Zones() []string {
-	zones := sets.New[string]()
-	for _, node := range s.Nodes {
-		zones.Insert(node.Labels[v1.LabelTopologyZone])
-	}
-	for _, pool := range s.NodePools {
-		for _, r := range pool.Spec.Template.Spec.Requirements {
-			if r.Key == v1.LabelTopologyZone && r.Operator == v1.NodeSelectorOpIn {
-				zones.Insert(r.Values...)
-			}
-		}
-	}
-	return sets.List(zones.Delete(""))
+	return provider.Zones(slices.Values(s.Nodes), slices.Values(s.NodePools))
 }

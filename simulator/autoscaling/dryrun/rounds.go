@@ -76,7 +76,7 @@ type Round struct {
 type Bought struct {
 	Name     string `json:"name"`
 	NodePool string `json:"nodePool"`
-	Offer
+	provider.Offer
 }
 
 // MostRounds bounds Rounds.Rounds.

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
 
 // wish is what a pod wants of a node, without what it only prefers.
@@ -116,7 +118,7 @@ func (r *run) explainPool(w wish, p *pool) Refusal {
 		refusal.Kind, refusal.Reason = Tainted, "the pod does not tolerate "+taintTexts(refusal.Taints)
 		for _, all := range together {
 			if fit, _ := r.sift(w, p, all); len(fit) > 0 {
-				_, refusal.Otherwise = cheapest(fit, all)
+				_, refusal.Otherwise = provider.Cheapest(fit, all)
 				break
 			}
 		}
@@ -418,7 +420,7 @@ func withTypes(refusal Refusal, all []lacking, wants requirements.Requirements) 
 	}
 	if len(permitted) > 0 {
 		refusal.Kind = Limits
-		_, refusal.Otherwise = cheapest(permitted, wants)
+		_, refusal.Otherwise = provider.Cheapest(permitted, wants)
 	}
 	return refusal
 }
@@ -504,36 +506,13 @@ func (r *run) decisive(ctx context.Context, pod *v1.Pod, p *pool) (names []strin
 	return names
 }
 
-// cheapest returns the type and offer of the lowest price: the first by name, capacity type and zone of those that cost the same. It
-// returns nil if none is offered.
-func cheapest(all []*cloudprovider.InstanceType, wants requirements.Requirements) (of *cloudprovider.InstanceType, best *Offer) {
-	for _, t := range all {
-		for _, o := range t.Offerings.Available().Compatible(wants) {
-			offer := offerOf(t, o)
-			if best == nil || compareOffers(offer, *best) < 0 {
-				of, best = t, &offer
-			}
-		}
-	}
-	return of, best
-}
-
-func offerOf(t *cloudprovider.InstanceType, o *cloudprovider.Offering) Offer {
-	return Offer{InstanceType: t.Name, Zone: o.Zone(), CapacityType: o.CapacityType(), PricePerHour: o.Price}
-}
-
-func compareOffers(a, b Offer) int {
-	return cmp.Or(cmp.Compare(a.PricePerHour, b.PricePerHour), strings.Compare(a.InstanceType, b.InstanceType),
-		strings.Compare(a.CapacityType, b.CapacityType), strings.Compare(a.Zone, b.Zone))
-}
-
 // maxCheaper is how many cheaper offers an answer has of a node.
 const maxCheaper = 3
 
 // cheaper returns what the offers for less than a price lack.
 func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.ResourceList, price float64) (found []Cheaper) {
 	type candidate struct {
-		Offer
+		provider.Offer
 		of        *cloudprovider.InstanceType
 		available bool
 		elsewhere int // 1 if the requirements exclude it: of equal ones it comes last
@@ -545,7 +524,7 @@ func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.Resource
 			if o.Price >= price {
 				continue
 			}
-			c := candidate{Offer: offerOf(of, o), of: of, available: o.Available}
+			c := candidate{Offer: provider.OfferOf(of, o), of: of, available: o.Available}
 			if !zones.Has(c.Zone) || !capacityTypes.Has(c.CapacityType) {
 				c.elsewhere = 1
 			}
@@ -553,7 +532,7 @@ func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.Resource
 		}
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.elsewhere, b.elsewhere), compareOffers(a.Offer, b.Offer))
+		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.elsewhere, b.elsewhere), a.Compare(b.Offer))
 	})
 	seen := map[string]bool{}
 	lacks := map[*cloudprovider.InstanceType]lacking{}

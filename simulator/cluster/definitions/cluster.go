@@ -85,6 +85,23 @@ func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bo
 	return nil
 }
 
+// Versions returns the versions of a definition that the cluster serves; none without the definition.
+func (c *Cluster) Versions(ctx context.Context, d Definition) (served []string, err error) {
+	here, err := c.client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, d.Name(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range here.Spec.Versions {
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	return served, nil
+}
+
 // isKnown reports whether clients that ask what the API server serves learn of the kind: the first
 // thing that people do is to apply objects.
 func (c *Cluster) isKnown(d Definition) (bool, error) {

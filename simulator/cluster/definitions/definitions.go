@@ -21,6 +21,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kwok "sigs.k8s.io/karpenter/kwok/apis"
 	"sigs.k8s.io/karpenter/pkg/apis"
 	"sigs.k8s.io/yaml"
 )
@@ -65,6 +66,7 @@ var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "workload.codeflare.dev", Version: "v1beta2", Kind: "AppWrapper"}, Resource: "appwrappers", Plugin: AppWrapper},
 	karpenter("NodePool", "nodepools", apis.NodePoolCRD),
 	karpenter("NodeClaim", "nodeclaims", apis.NodeClaimCRD),
+	{Kind: schema.GroupVersionKind{Group: kwok.Group, Version: "v1alpha1", Kind: "KWOKNodeClass"}, Resource: "kwoknodeclasses", Plugin: Karpenter, manifest: string(kwok.KWOKNodeClassCRD)},
 }
 
 // Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that

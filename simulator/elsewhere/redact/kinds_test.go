@@ -12,6 +12,7 @@ import (
 var notCovered = map[schema.GroupKind]string{
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: "the names in it tell which programs a cluster runs",
 	{Group: "apps", Kind: "ControllerRevision"}:                       "it holds a whole pod template; redacted workloads keep their pods without it",
+	{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"}:               "a redacted NodePool names the default class, which need not exist",
 	{Group: "karpenter.sh", Kind: "NodeClaim"}:                        "a node says the same of itself, but for the cloud's name of the machine",
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:           "it follows metrics that do not come with the cluster",
 }

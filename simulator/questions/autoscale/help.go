@@ -8,16 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // helpTime bounds what Help adds to the time of another answer.
 const helpTime = 5 * time.Second
 
-// Help adds what the autoscaler would do to an answer about a pod that no node takes. It adds nothing in a cluster without NodePools, for a
+// Help adds what the autoscaler would do to an answer about a pod that no node takes. Without a catalog, it buys the built-in instance types. It adds nothing in a cluster without NodePools, for a
 // question about one node, and to one with changes or a configuration that the autoscaler does not have. An autoscaler that cannot be
 // asked is no reason to lose the rest of the answer, so there is no error.
-func Help(ctx context.Context, c Cluster, q hypothesis.Fit, answer *hypothesis.FitAnswer) {
+func Help(ctx context.Context, c Cluster, catalog *instances.Catalog, q hypothesis.Fit, answer *hypothesis.FitAnswer) {
 	if answer == nil || answer.Fits || q.Node != "" || q.Configuration != nil || q.Profile != "" {
 		return
 	}
@@ -27,7 +28,7 @@ func Help(ctx context.Context, c Cluster, q hypothesis.Fit, answer *hypothesis.F
 	if err != nil || len(pools) == 0 {
 		return
 	}
-	asked := Question{alone: true}
+	asked := Question{Catalog: catalog, alone: true}
 	if q.PodRef != nil {
 		asked.Pods = []hypothesis.PodName{*q.PodRef}
 	} else {

@@ -30,7 +30,7 @@ type Question struct {
 	Objects []hypothesis.Document `json:"objects,omitempty"`
 	// Namespace is for objects without one; empty means "default".
 	Namespace string `json:"namespace,omitempty"`
-	// InstanceTypes is a list of types in the format of Karpenter's KWOK provider; empty for a small set that is built in.
+	// InstanceTypes is a list of types in the format of Karpenter's KWOK provider; empty for those of the simulator, or else a small set that is built in.
 	InstanceTypes hypothesis.Document `json:"instanceTypes,omitempty"`
 	// InstanceTypesFrom names the list, as the source of the prices.
 	InstanceTypesFrom string `json:"instanceTypesFrom,omitempty"`
@@ -39,6 +39,8 @@ type Question struct {
 	AllNodes bool     `json:"allNodes,omitempty"`
 	// Rounds asks what would become of the cluster if the autoscaler were left alone with it, until nothing is left to do.
 	Rounds bool `json:"rounds,omitempty"`
+	// Catalog has the types if InstanceTypes is empty; nil for the built-in ones.
+	Catalog *instances.Catalog `json:"-"`
 	// alone says that the only pod of Objects may have the name of one that exists. there are pods that count as placed on their nodes.
 	alone bool
 	there []hypothesis.Document
@@ -113,6 +115,9 @@ func (q *Question) add(u *unstructured.Unstructured, state *dryrun.State) (*v1.P
 
 // catalog returns the instance types that can be bought.
 func (q *Question) catalog(ctx context.Context, zones []string) (*instances.Catalog, error) {
+	if q.InstanceTypes == nil && q.Catalog != nil {
+		return q.Catalog, nil
+	}
 	if q.InstanceTypes == nil {
 		return instances.BuiltIn(zones...), nil
 	}

@@ -39,7 +39,7 @@ func (c *Cluster) Autoscale(ctx context.Context, q autoscale.Question) (*autosca
 // Fit answers with suggestions, and with what the autoscaler would do.
 func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
 	answer, err := c.Desk.Fit(ctx, q)
-	autoscale.Help(ctx, c, q, answer)
+	autoscale.Help(ctx, c, nil, q, answer)
 	return answer, err
 }
 

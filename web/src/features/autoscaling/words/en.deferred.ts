@@ -4,7 +4,78 @@ export const autoscaling = {
   autoscaling: {
     title: 'Autoscaling',
     views: 'Views of autoscaling',
-    view: { board: 'Board', nodes: 'Could it go?', pool: 'Change a NodePool' },
+    view: { board: 'Board', nodes: 'Could it go?', pool: 'Change a NodePool', live: 'What it did' },
+    live: {
+      letAct: 'Let Karpenter act',
+      stopActing: 'Turn Karpenter off',
+      acts: 'Karpenter acts',
+      actsHint: 'Karpenter’s controllers run in this cluster: they add nodes and take them away.',
+      turnedOn: 'Karpenter acts now',
+      turnedOff: 'Karpenter is off',
+      sentence: 'Karpenter adds nodes for pods that wait, and takes away those that cost too much.',
+      sentenceOff: 'Karpenter is off: it adds no node and takes none away.',
+      bareTitle: 'Some pods would not come back',
+      bareBody:
+        '{n} pods have no controller, such as {examples}. NodePool {pools} lets Karpenter take nodes away while pods ' +
+        'are on them: it evicts the pods, and nothing creates these again. To keep a pod, give it the annotation ' +
+        'karpenter.sh/do-not-disrupt=true, or set the NodePool’s consolidationPolicy to WhenEmpty. | {n} pod has ' +
+        'no controller: {examples}. NodePool {pools} lets Karpenter take nodes away while pods are on them: it evicts ' +
+        'the pods, and nothing creates this one again. To keep it, give it the annotation ' +
+        'karpenter.sh/do-not-disrupt=true, or set the NodePool’s consolidationPolicy to WhenEmpty. | {n} pods have ' +
+        'no controller, such as {examples}. NodePool {pools} lets Karpenter take nodes away while pods are on them: ' +
+        'it evicts the pods, and nothing creates these again. To keep a pod, give it the annotation ' +
+        'karpenter.sh/do-not-disrupt=true, or set the NodePool’s consolidationPolicy to WhenEmpty.',
+      anyway: 'Let it act all the same',
+      cloud: 'The simulated cloud',
+      cloudHint:
+        'Its instances are nodes of this cluster and cost nothing. Failures let you see what Karpenter does then.',
+      delay: 'An instance becomes a node after',
+      noCapacity: 'Zones without capacity',
+      noSpot: 'There is no spot capacity',
+      fails: 'Every launch fails',
+      neverReady: 'New nodes never become ready',
+      apply: 'Apply',
+      log: 'What it did, and why',
+      logHint: 'the latest first; small print is in Karpenter’s words',
+      showLabel: 'Entries to show',
+      show: { done: 'What it did', said: 'Why it did nothing', all: 'All' },
+      nothing: 'Nothing here',
+      nothingYet:
+        'Karpenter waits a second for more pods before it adds a node, and some time before it takes one away.',
+      nothingOff: 'Let Karpenter act, and every step of it will be listed here.',
+      times: '{n}×',
+      interrupt: 'Interrupt {node}',
+      interruptHint: 'A cloud may take spot instances back, with two minutes’ notice.',
+      entry: {
+        launched: 'Karpenter bought {type} ({capacityType}, {zone}) for NodePool {pool}, for ${price} an hour: {node}.',
+        joined: 'The instance has become the node {node}.',
+        ended: 'Karpenter let {node} of NodePool {pool} go.',
+        noCapacity: 'The cloud had no {type} ({capacityType}) in {zone} for {node}.',
+        launchFailed: 'The cloud failed to launch {node}.',
+        interrupted: 'The cloud takes the spot instance of {node} back in {notice}.',
+        lost: 'The notice is over: the instance of {node} is gone, with the pods that were still on it.',
+        failed: 'A controller of Karpenter’s failed.',
+        failedNode: 'The cloud could not make the node {node}.',
+      },
+      reason: {
+        ConsolidationApproved: '{about}: Karpenter decided to save money with it.',
+        ConsolidationCandidate: '{about}: Karpenter considers to save money with it.',
+        ConsolidationRejected: '{about}: Karpenter rejected a way to save money with it.',
+        DisruptionBlocked: '{about}: Karpenter may not take it away.',
+        DisruptionLaunching: '{about}: Karpenter buys it in place of another node.',
+        DisruptionTerminating: '{about}: Karpenter takes it away.',
+        DisruptionWaitingReadiness: '{about}: Karpenter waits until it is ready before the other node goes.',
+        Disrupted: '{about}: Karpenter takes its node away.',
+        Evicted: '{about}: Karpenter evicted it.',
+        FailedDraining: '{about}: Karpenter could not drain it yet.',
+        FailedScheduling: '{about}: Karpenter cannot help it.',
+        InsufficientCapacityError: '{about}: the cloud had no capacity.',
+        NoCompatibleInstanceTypes: '{about}: no instance type matches it.',
+        Nominated: '{about}: Karpenter expects it on a certain node.',
+        Unconsolidatable: '{about}: Karpenter cannot save money with it.',
+      },
+      reasonOther: '{about}: {reason}.',
+    },
     open: 'A new node?',
     openHint: 'Would a new node help the pod, which one, and at what price?',
     dryRun: 'Dry run',

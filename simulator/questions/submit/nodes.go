@@ -228,6 +228,9 @@ func (p *placing) refusedBy(answer *why.Answer) {
 // mostBecause bounds the reasons in a sentence.
 const mostBecause = 3
 
+// noNodes is why no pod finds a node in a cluster without any.
+const noNodes = "there is no node"
+
 // because says why a pod finds no node: the plugins' own reasons, and what the nearest node lacks.
 func because(a *why.Answer) string {
 	var texts []string
@@ -235,7 +238,7 @@ func because(a *why.Answer) string {
 		texts = append(texts, fmt.Sprintf("%s: %s (%s)", plural(r.Count, "node"), r.Text, r.Plugin))
 	}
 	if len(texts) == 0 {
-		return "there is no node"
+		return noNodes
 	}
 	out := strings.Join(texts, ", ")
 	if len(a.Nearest) > 0 && len(a.Nearest[0].Lacks) > 0 {

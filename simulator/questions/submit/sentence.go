@@ -70,7 +70,11 @@ func found(a *Answer) string {
 		return "it wants no pods"
 	}
 	why := ""
-	if n.Sentence != "" {
+	switch n.Sentence {
+	case "":
+	case noNodes:
+		why = ", because " + noNodes
+	default:
 		why = ", because of " + n.Sentence
 	}
 	switch {

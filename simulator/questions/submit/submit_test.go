@@ -318,6 +318,14 @@ func TestTiersStopAtTheFirst(t *testing.T) {
 	}
 }
 
+// TestWithoutNodes: a cluster without nodes is said to be one.
+func TestWithoutNodes(t *testing.T) {
+	a := ask(t, queues, job("w", "a", 1, "1")).Items[0]
+	if want := "its pod would find no node, because there is no node"; !strings.Contains(a.Sentence, want) {
+		t.Errorf("%s, want %q", a.Sentence, want)
+	}
+}
+
 func TestPreemption(t *testing.T) {
 	// One pod of v has ended, which the scheduler does not know.
 	pods := ""

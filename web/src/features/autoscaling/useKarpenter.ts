@@ -36,10 +36,12 @@ export function useKarpenter() {
     await loadKinds(true)
     notify('done', t(to ? 'autoscaling.live.turnedOn' : 'autoscaling.live.turnedOff'))
   }
-  function toggle(): void {
+  async function toggle(): Promise<void> {
+    if (on.value) return turn(false)
+    await ask() // which pods there are now
     const bare = karpenter.value?.bare
-    if (!on.value && bare?.pods && bare.nodePools.length) warns.value = true
-    else void turn(!on.value)
+    if (bare?.pods && bare.nodePools.length) warns.value = true
+    else await turn(true)
   }
   const interrupt = (node: string) =>
     attempt(async () => {

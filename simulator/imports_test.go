@@ -91,7 +91,7 @@ var arrows = map[string][]string{
 	"scheduler/shadow":                                           {"scheduler/config", "scheduler/feed", "scheduler/result", "scheduler/whatif"},
 	"scheduler/supervisor":                                       {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result", "scheduler/sharedpods"},
 	"simulator/cluster/objects":                                  {"scheduler/annotation", "scheduler/standin"},
-	"simulator/questions/hypothesis":                             {"scheduler/config", "scheduler/explain", "scheduler/memory", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/elsewhere/transfer/manifest"},
+	"simulator/questions/hypothesis":                             {"simulator/cluster/objects", "scheduler/config", "scheduler/explain", "scheduler/memory", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/elsewhere/transfer/manifest"},
 	"simulator/cluster/definitions":                              {"simulator/cluster/objects"},
 	"simulator/batch/kueue/admission":                            nil,
 	"simulator/batch/kueue/configuration":                        {"simulator/batch/kueue/admission", "scheduler/yamlsource"},

@@ -43,7 +43,8 @@ func TestLessonsOfAServer(t *testing.T) {
 			return nil, err
 		}
 		options := DefaultOptions()
-		options.Kueue, options.SessionScheduler, options.TieSeed = l.Kueue, l.Sessions, new(int64(scenario.DefaultSeed))
+		options.Kueue, options.Karpenter, options.SessionScheduler = l.Kueue, l.Karpenter, l.Sessions
+		options.TieSeed = new(int64(scenario.DefaultSeed))
 		if l.Extender {
 			options.ExampleExtender = lesson.ExtenderAddress
 		}

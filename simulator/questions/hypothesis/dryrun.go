@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 const (
@@ -182,7 +183,7 @@ func hasStatus(gvk schema.GroupVersionKind) bool {
 
 // patchKind is the kind of a patch that changes what it names and keeps the rest.
 func patchKind(gvk schema.GroupVersionKind) types.PatchType {
-	if scheme.Scheme.Recognizes(gvk) {
+	if objects.TakesStrategicMerge(gvk) {
 		return types.StrategicMergePatchType
 	}
 	return types.MergePatchType // the API server knows no strategy for custom kinds

@@ -234,7 +234,7 @@ func (p *patch) check(l *loader) {
 		p.kind = apitypes.JSONPatchType
 	case p.Patch.Kind != yaml.MappingNode:
 		l.Add(p.Patch.Node, yamlsource.Child(p.at, "patch"), "want a mapping, or a list of operations, not %s", yamlsource.Describe(p.Patch.Node))
-	case scheme.Scheme.Recognizes(p.gvk):
+	case objects.TakesStrategicMerge(p.gvk):
 		p.kind = apitypes.StrategicMergePatchType
 	default:
 		p.kind = apitypes.MergePatchType

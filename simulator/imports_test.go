@@ -111,7 +111,7 @@ var arrows = map[string][]string{
 	"simulator/autoscaling/live":                                 {"scheduler/customresource", "simulator/autoscaling/instances", "simulator/autoscaling/provider", "simulator/cluster/manager", "simulator/cluster/objects"},
 	"simulator/autoscaling/provider":                             {"simulator/autoscaling/instances", "simulator/cluster/objects"},
 	"simulator/autoscaling/dryrun":                               {"simulator/autoscaling/instances", "simulator/autoscaling/provider"},
-	"simulator/batch/operators":                                  {"simulator/cluster/definitions"},
+	"simulator/batch/operators":                                  {"simulator/cluster/definitions", "simulator/cluster/manager"},
 	"simulator/cluster/manager":                                  nil,
 	"simulator/host/connections":                                 nil,
 	"simulator/cluster/controlplane":                             {"scheduler/sharedpods", "simulator/cluster/controlplane/controllers", "simulator/cluster/controlplane/internal/etcddata", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/host/connections", "simulator/host/datadir"},

@@ -6,35 +6,28 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"time"
 
-	"github.com/go-logr/logr"
 	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	v1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
-	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetcontrollers "sigs.k8s.io/jobset/pkg/controllers"
 	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 	lwscontrollers "sigs.k8s.io/lws/pkg/controllers"
 
 	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/cluster/manager"
 )
 
 // Options of Operators. All are required.
@@ -57,17 +50,25 @@ func New(options Options) *Operators { return &Operators{opts: options} }
 // operator sets the controllers of a kind up in a manager.
 type operator struct {
 	// component is its name in events.
-	component   string
-	addToScheme func(*runtime.Scheme) error
-	setup       func(context.Context, ctrl.Manager, record.EventRecorder) error
+	component string
+	setup     func(context.Context, ctrl.Manager, record.EventRecorder) error
 }
 
 // all are the operators, by the definition of their kind.
 var all = map[string]operator{
-	definitions.Of([]string{definitions.JobSet})[0].Name():          {"jobset", jobset.AddToScheme, setupJobSet},
-	definitions.Of([]string{definitions.LeaderWorkerSet})[0].Name(): {"leaderworkerset", lws.AddToScheme, setupLeaderWorkerSet},
-	definitions.Of([]string{definitions.AppWrapper})[0].Name():      {"appwrapper", appwrapper.AddToScheme, setupAppWrapper},
+	definitions.Of([]string{definitions.JobSet})[0].Name():          {"jobset", setupJobSet},
+	definitions.Of([]string{definitions.LeaderWorkerSet})[0].Name(): {"leaderworkerset", setupLeaderWorkerSet},
+	definitions.Of([]string{definitions.AppWrapper})[0].Name():      {"appwrapper", setupAppWrapper},
 }
+
+// known has the kinds of all operators.
+var known = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, jobset.AddToScheme, lws.AddToScheme, appwrapper.AddToScheme} {
+		utilruntime.Must(add(s))
+	}
+	return s
+}()
 
 func setupJobSet(ctx context.Context, m ctrl.Manager, events record.EventRecorder) error {
 	if err := jobsetcontrollers.SetupJobSetIndexes(ctx, m.GetFieldIndexer()); err != nil {
@@ -167,79 +168,18 @@ func (o *Operators) run(ctx context.Context, store cache.Store, changed <-chan s
 	}
 }
 
-// retry is how long a manager waits after a failure, such as a definition that is not served yet.
-const retry = time.Second
-
 // manage runs a manager until the function that it returns is called.
 func (o *Operators) manage(ctx context.Context, kinds map[string]bool) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		for ctx.Err() == nil {
-			if err := o.runManager(ctx, kinds); err != nil && ctx.Err() == nil {
-				o.opts.Logger.Error(err, "The controllers of jobs ended, and start again")
-				select {
-				case <-ctx.Done():
-				case <-time.After(retry):
+	running := manager.Start(ctx, manager.Options{
+		ClientConfig: o.opts.ClientConfig, Name: "batch-operators", Scheme: known, Logger: o.opts.Logger,
+		Setup: func(ctx context.Context, m ctrl.Manager, events record.EventBroadcaster) error {
+			for name := range kinds {
+				if err := all[name].setup(ctx, m, events.NewRecorder(known, v1.EventSource{Component: all[name].component})); err != nil {
+					return fmt.Errorf("setting the controllers of %s up: %w", name, err)
 				}
 			}
-		}
+			return nil
+		},
 	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	return func() { _ = running.Stop(context.Background()) }
 }
-
-// stopTime is how long a manager waits for its reconcilers when it stops.
-const stopTime = 5 * time.Second
-
-func (o *Operators) runManager(ctx context.Context, kinds map[string]bool) error {
-	known := runtime.NewScheme()
-	if err := scheme.AddToScheme(known); err != nil {
-		return err
-	}
-	for name := range kinds {
-		if err := all[name].addToScheme(known); err != nil {
-			return err
-		}
-	}
-	config := rest.CopyConfig(o.opts.ClientConfig)
-	config.UserAgent, config.ContentType = "batch-operators", runtime.ContentTypeJSON // custom resources have no other form
-	m, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                  known,
-		Logger:                  logr.New(calmly{o.opts.Logger.GetSink()}).V(4), // each controller tells of its start
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Cache:                   ctrlcache.Options{DefaultTransform: ctrlcache.TransformStripManagedFields()},
-		Controller:              ctrlconfig.Controller{SkipNameValidation: ptr.To(true)}, // a name is there again after a restart
-		GracefulShutdownTimeout: ptr.To(stopTime),
-	})
-	if err != nil {
-		return fmt.Errorf("making a manager: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making a client for events: %w", err)
-	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	for name := range kinds {
-		if err := all[name].setup(ctx, m, broadcaster.NewRecorder(known, v1.EventSource{Component: all[name].component})); err != nil {
-			return fmt.Errorf("setting the controllers of %s up: %w", name, err)
-		}
-	}
-	return m.Start(ctx)
-}
-
-// calmly leaves out what is no error: another client has written first, and the controller tries again.
-type calmly struct{ logr.LogSink }
-
-func (c calmly) Error(err error, message string, more ...any) {
-	if !apierrors.IsConflict(err) {
-		c.LogSink.Error(err, message, more...)
-	}
-}
-
-func (c calmly) WithValues(more ...any) logr.LogSink { return calmly{c.LogSink.WithValues(more...)} }
-func (c calmly) WithName(name string) logr.LogSink   { return calmly{c.LogSink.WithName(name)} }

@@ -110,9 +110,10 @@ func run(ctx context.Context, o Options) error {
 		cache.DefaultTransform = ctrlcache.TransformStripManagedFields()
 	}
 	m, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                  o.Scheme,
-		Logger:                  log,
-		BaseContext:             func() context.Context { return logr.NewContext(ctx, log) },
+		Scheme: o.Scheme,
+		Logger: log,
+		// A manager ends its parts itself, in order. If they ended with ctx, one that stops while it starts would never return.
+		BaseContext:             func() context.Context { return logr.NewContext(context.WithoutCancel(ctx), log) },
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress:  "0",
 		Cache:                   cache,

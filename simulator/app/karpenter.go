@@ -212,7 +212,7 @@ func (a *autoscaler) Configure(ctx context.Context, settings server.KarpenterSet
 	return nil
 }
 
-// foreign says why another Karpenter, or nobody, adds nodes to this cluster.
+// foreign says why our Karpenter may not add nodes to this cluster; empty if it may.
 func (a *autoscaler) foreign(ctx context.Context) (string, error) {
 	beside, err := a.beside(ctx)
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *autoscaler) bare(ctx context.Context) (live.BarePods, error) {
 func (a *autoscaler) Interrupt(ctx context.Context, node string, notice time.Duration) error {
 	k := a.running.Load()
 	if k == nil {
-		return &server.Forbidden{Message: "Karpenter is off, so that nobody would move the pods of the node"}
+		return &server.Forbidden{Message: "Karpenter is off, and only Karpenter moves the pods of a node that is interrupted. Turn it on first."}
 	}
 	return k.Interrupt(ctx, node, notice)
 }

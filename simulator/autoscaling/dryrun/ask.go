@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/multierr"
@@ -63,18 +62,9 @@ func Ask(ctx context.Context, q Question) (answer *Answer, err error) {
 	return r.answer, nil
 }
 
-// karpenterContext returns a context with Karpenter's options, which have no defaults outside its flags, and without its log.
+// karpenterContext returns a context with Karpenter's options, and without its log.
 func karpenterContext(ctx context.Context) context.Context {
-	return log.IntoContext(options.ToContext(ctx, &options.Options{
-		BatchMaxDuration:  10 * time.Second,
-		BatchIdleDuration: time.Second,
-		CPURequests:       1000,
-		MemoryLimit:       -1,
-		PreferencePolicy:  options.PreferencePolicyRespect,
-		MinValuesPolicy:   options.MinValuesPolicyStrict,
-		IgnoreDRARequests: true,
-		FeatureGates:      options.DefaultFeatureGates(),
-	}), logr.Discard())
+	return log.IntoContext(provider.WithOptions(ctx), logr.Discard())
 }
 
 // silent is a recorder that drops all events.

@@ -29,8 +29,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// cloud launches and ends instances. What exists is in the cluster: an instance is a NodeClaim with a provider ID, whoever gave it, that
-// has not ended. So a restart, or an import of a real cluster's NodeClaims, loses none.
+// cloud launches and ends instances. The cluster says what exists: each NodeClaim with a provider ID is an instance until it
+// ends, also if another cloud gave the ID. So a restart, or an import of a real cluster's NodeClaims, loses none.
 type cloud struct {
 	fixed *instances.Catalog // nil for the built-in types
 	log   *Log
@@ -356,7 +356,7 @@ func errEnded(id string) error {
 // lostNode is how long a NodeClaim may be without the node that it had. An import brings one before the other.
 const lostNode = time.Minute
 
-// exists reports whether the instance of a NodeClaim is there: it has not ended, and nobody has deleted its node.
+// exists reports whether the instance of a NodeClaim is there: it has not ended, and its node is still there.
 func (c *cloud) exists(ctx context.Context, claim *karpenter.NodeClaim) (bool, error) {
 	if claim.Status.ProviderID == "" || c.hasEnded(claim.Status.ProviderID) {
 		return false, nil

@@ -28,7 +28,7 @@ import (
 // leaseName is the name of the lease that Karpenter's own program holds while it runs.
 const leaseName = "karpenter-leader-election"
 
-// leaseTime is how long a lease that nobody renews any more says that Karpenter runs.
+// leaseTime is how long after its last renewal a lease still says that a Karpenter runs.
 const leaseTime = time.Minute
 
 // Beside returns the lease of a Karpenter that runs beside the simulator in this cluster, as namespace/name; empty if there is none.

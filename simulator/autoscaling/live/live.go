@@ -29,7 +29,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
@@ -66,7 +65,7 @@ func Start(ctx context.Context, o Options) *Karpenter {
 	k.running = manager.Start(ctx, manager.Options{
 		ClientConfig: o.ClientConfig, Name: UserAgent, Scheme: scheme.Scheme,
 		Cache:   ctrlcache.Options{ByObject: ofOurClass()},
-		Context: withOptions, Setup: k.setup,
+		Context: provider.WithOptions, Setup: k.setup,
 		Logger: o.Logger, Log: o.Log.sink(),
 	})
 	return k
@@ -86,23 +85,6 @@ func (k *Karpenter) Configure(s Settings) { k.cloud.configure(s) }
 // says why a node cannot be interrupted.
 func (k *Karpenter) Interrupt(ctx context.Context, node string, notice time.Duration) error {
 	return k.cloud.interrupt(ctx, node, notice)
-}
-
-// withOptions adds Karpenter's options, which have no defaults outside its flags. Without observability nothing is registered that another
-// start in this process would register again.
-func withOptions(ctx context.Context) context.Context {
-	return options.ToContext(ctx, &options.Options{
-		BatchMaxDuration:                 10 * time.Second,
-		BatchIdleDuration:                time.Second,
-		CPURequests:                      1000,
-		MemoryLimit:                      -1,
-		PreferencePolicy:                 options.PreferencePolicyRespect,
-		MinValuesPolicy:                  options.MinValuesPolicyStrict,
-		IgnoreDRARequests:                true,
-		DisableLeaderElection:            true,
-		DisableClusterStateObservability: true,
-		FeatureGates:                     options.DefaultFeatureGates(),
-	})
 }
 
 // ofOurClass makes the controllers see all NodePools, NodeClaims and their nodes as those of the provider's class. The objects stay as
@@ -186,7 +168,7 @@ func (k *Karpenter) watchOthers(ctx context.Context, client kubernetes.Interface
 	}
 }
 
-// index adds the fields that Karpenter selects by; its own program does this where nobody can call it.
+// index adds the fields that Karpenter selects by; Karpenter's own program adds them in a function that it does not export.
 func index(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, one := range []struct {
 		of    client.Object

@@ -15,8 +15,8 @@ import (
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// naming is a client that numbers the NodeClaims of each NodePool, so that they have the same names every time, and that knows a class of
-// nodes although nobody has created it.
+// naming is a client that numbers the NodeClaims of each NodePool, so that they have the same names every time, and that finds every
+// class of nodes, also one that the cluster does not have.
 type naming struct {
 	client.Client
 	names *names

@@ -29,7 +29,7 @@ type Place struct {
 	CapacityType string `json:"capacityType,omitempty"`
 }
 
-// DefaultRegistrationDelay is shorter than a real cloud's, so that nobody has to wait.
+// DefaultRegistrationDelay is shorter than a real cloud's, so that users see the node soon.
 const DefaultRegistrationDelay = 2 * time.Second
 
 const maxRegistrationDelay = 10 * time.Minute

@@ -1,5 +1,5 @@
-// Package provider is a cloud for Karpenter: instance types that can be bought, without a machine behind them. For now it serves
-// dry runs, which only ask what there is; whatever would launch or end an instance is refused.
+// Package provider is a cloud for Karpenter: instance types that can be bought, without a machine behind them. It serves
+// dry runs, which only ask what there is, so it refuses to launch or end an instance. Package live has a cloud that acts.
 //
 // It may import simulator/autoscaling/instances.
 package provider

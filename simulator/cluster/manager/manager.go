@@ -87,7 +87,7 @@ func (r *Running) Stop(ctx context.Context) error {
 	}
 }
 
-// quiet keeps controller-runtime from complaining that nobody has told it where to log.
+// quiet keeps controller-runtime from complaining that it has no logger.
 var quiet = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })
 
 func run(ctx context.Context, o Options) error {

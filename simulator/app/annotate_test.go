@@ -109,15 +109,7 @@ func TestARestartWritesTheAnnotationsThatWaited(t *testing.T) {
 		t.Fatalf("no annotations waited at the end, so this test shows nothing: %v", err)
 	}
 
-	s, err = startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s = launch(t, options)
 	clustertest.Eventually(t, "every pod is annotated", func(ctx context.Context) (bool, error) {
 		_, annotated, err := list(ctx, s)
 		return annotated == pods, err

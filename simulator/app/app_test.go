@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -98,6 +99,23 @@ type running struct {
 	stop       func() error
 	// simulator is nil when it runs as a program.
 	simulator *simulator
+}
+
+// launch starts a simulator. It stops at the end of the test unless it has stopped before.
+func launch(t *testing.T, options Options) *running {
+	t.Helper()
+	s, err := startInProcess(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceValue(s.stop)
+	s.stop = stop
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 func startInProcess(options Options) (*running, error) {

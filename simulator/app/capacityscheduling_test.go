@@ -24,15 +24,7 @@ profiles:
 // TestCapacityScheduling needs a simulator of its own, because all quotas are added up.
 func TestCapacityScheduling(t *testing.T) {
 	clustertest.Slow(t)
-	s, err := startInProcess(DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, DefaultOptions())
 	s.applied(t, http.MethodPut, configurationPath, capacityScheduling)
 	t.Run("a quota is borrowed and taken back", func(t *testing.T) { borrowedQuota(t, s) })
 	t.Run("bad quotas are refused or explained", func(t *testing.T) { badQuotas(t, newKubectl(t, s)) })

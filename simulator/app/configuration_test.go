@@ -123,23 +123,6 @@ func (s *running) revision(t *testing.T, number int) config.Revision {
 	return r
 }
 
-// launch starts a simulator. It stops at the end of the test unless it has stopped before.
-func launch(t *testing.T, options Options) *running {
-	t.Helper()
-	s, err := startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := sync.OnceValue(s.stop)
-	s.stop = stop
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 func TestAMistakeDoesNotChangeTheScheduler(t *testing.T) {
 	ns := namespace(t, shared)
 	createNode(t, shared, "mistake", "64")

@@ -43,15 +43,7 @@ profiles:
 // TestCoscheduling needs a simulator of its own: its configurations and its groups are in everybody's way.
 func TestCoscheduling(t *testing.T) {
 	clustertest.Slow(t)
-	s, err := startInProcess(DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, DefaultOptions())
 	t.Run("a definition comes and goes", func(t *testing.T) { definitionComesAndGoes(t, s) })
 	t.Run("arguments are checked", func(t *testing.T) { argumentsAreChecked(t, s) })
 	s.applied(t, http.MethodPut, configurationPath, coscheduling("permitWaitingTimeSeconds: 20"))

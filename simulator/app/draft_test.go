@@ -33,15 +33,7 @@ func (p landed) add(pod *v1.Pod) {
 // TestRecordedStepsReachTheSamePlacements: what a user did with kubectl and in the web application becomes a scenario, and a run of it in
 // memory places the pods as the simulator has. So does a scenario that begins in the middle, and one that begins with the cluster as it is.
 func TestRecordedStepsReachTheSamePlacements(t *testing.T) {
-	s, err := startInProcess(DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, DefaultOptions())
 	k := &kubectl{Kubectl: kubectltest.Kubectl{Kubeconfig: s.kubeconfig, Namespace: "default"}, simulator: s, namespace: "default"}
 	node := func(name, cpu, memory string) string {
 		return fmt.Sprintf("---\n{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {kubernetes.io/hostname: %[1]s}}, status: {allocatable: {cpu: %q, memory: %s, pods: \"110\"}}}\n", name, cpu, memory)

@@ -60,15 +60,7 @@ spec:
 // TestKarpenterActs needs a simulator of its own, because it resets the cluster and Karpenter looks at all pods.
 func TestKarpenterActs(t *testing.T) {
 	clustertest.Slow(t)
-	s, err := startInProcess(DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, DefaultOptions())
 	t.Run("bad settings are refused", func(t *testing.T) { badKarpenter(t, s) })
 	t.Run("another Karpenter keeps it out", func(t *testing.T) { anotherKarpenter(t, s) })
 	t.Run("nodes come and go", func(t *testing.T) { nodesComeAndGo(t, s) })

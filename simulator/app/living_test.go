@@ -17,15 +17,7 @@ func TestALivingCluster(t *testing.T) {
 	if err := os.WriteFile(options.Devices, []byte(fileOfDevices), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, options)
 	type process struct {
 		name string
 		test func(*testing.T, *kubectl)

@@ -30,15 +30,7 @@ import (
 // startApart starts a simulator that belongs to the test.
 func startApart(t *testing.T, options Options) *running {
 	t.Helper()
-	s, err := startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, options)
 	return s
 }
 

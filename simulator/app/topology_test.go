@@ -36,15 +36,7 @@ func TestNodeResourceTopologyMatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	options.Definitions = []string{"Coscheduling"}
-	s, err := startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := launch(t, options)
 	s.applied(t, http.MethodPut, configurationPath, topologyMatch)
 	t.Run("everything at once", func(t *testing.T) { everythingAtOnce(t, newKubectl(t, s)) })
 	t.Run("a pod fits a node and no zone", func(t *testing.T) { noZone(t, newKubectl(t, s)) })

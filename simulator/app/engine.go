@@ -102,6 +102,7 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 func (s *simulator) scenarioCluster() (*oncluster.Cluster, error) {
 	return oncluster.New(oncluster.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Cycle: s.store.Get, Queues: s.queues.Queues, Configure: s.configureFrom,
+		Doing: s.queueing.doing,
 	})
 }
 

@@ -222,6 +222,14 @@ func (s *simulator) servesKueue() bool {
 	return err == nil
 }
 
+// doing says what Kueue's controllers are about to do; "" for nothing.
+func (q *queueing) doing() string {
+	if queues := q.running.Load(); queues != nil {
+		return queues.Doing()
+	}
+	return ""
+}
+
 func (q *queueing) View() (*control.View, error) {
 	queues := q.running.Load()
 	if queues == nil {

@@ -28,6 +28,6 @@ func (s *simulator) startLessons() error {
 func (s *simulator) lessonCluster() (*live.Cluster, error) {
 	return live.New(live.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,
-		Configure: s.configureFrom,
+		Configure: s.configureFrom, Doing: s.queueing.doing,
 	})
 }

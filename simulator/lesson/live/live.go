@@ -21,7 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// Options say which cluster. All are required.
+// Options say which cluster. All are required but Doing.
 type Options struct {
 	ClientConfig *rest.Config
 	Results      Results
@@ -29,6 +29,8 @@ type Options struct {
 	Configure func(ctx context.Context, document []byte) error
 	// Queues returns the state of the scheduling queue.
 	Queues func() (result.Queues, error)
+	// Doing says what else is about to act in this cluster; "" for nothing.
+	Doing func() string
 	// Engine answers what the scheduler would decide.
 	Engine *whatif.Engine
 }
@@ -57,7 +59,7 @@ var (
 
 // New returns the cluster. It makes no request.
 func New(o Options) (*Cluster, error) {
-	c, err := oncluster.New(oncluster.Options{ClientConfig: o.ClientConfig, Cycle: o.Results.Get, Configure: o.Configure, Queues: o.Queues})
+	c, err := oncluster.New(oncluster.Options{ClientConfig: o.ClientConfig, Cycle: o.Results.Get, Configure: o.Configure, Queues: o.Queues, Doing: o.Doing})
 	if err != nil {
 		return nil, err
 	}

@@ -281,6 +281,9 @@ func (e *Exclusive) underWay(ctx context.Context, nodes []*v1.Node, pods []*v1.P
 	if err != nil || doing != "" {
 		return doing, err
 	}
+	if doing := e.Cluster.options.Doing(); settle && doing != "" {
+		return doing, nil
+	}
 	failed := map[string]bool{}
 	for _, n := range nodes {
 		ready := isReady(n)

@@ -33,7 +33,7 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// Options say which cluster. All are required but Client.
+// Options say which cluster. All are required but Client and Doing.
 type Options struct {
 	ClientConfig *rest.Config
 	// Client is made of ClientConfig by default.
@@ -44,6 +44,8 @@ type Options struct {
 	Configure func(ctx context.Context, document []byte) error
 	// Queues returns the state of the scheduling queue.
 	Queues func() (result.Queues, error)
+	// Doing says what else is about to act in this cluster; "" for nothing. Optional.
+	Doing func() string
 }
 
 // Cluster is a cluster behind an API server. Methods are safe for concurrent use.
@@ -62,6 +64,9 @@ func New(o Options) (*Cluster, error) {
 	var err error
 	if c.dynamic, err = dynamic.NewForConfig(o.ClientConfig); err != nil {
 		return nil, fmt.Errorf("preparing a client of scenarios: %w", err)
+	}
+	if o.Doing == nil {
+		c.options.Doing = func() string { return "" }
 	}
 	if c.client = o.Client; c.client == nil {
 		if c.client, err = kubernetes.NewForConfig(o.ClientConfig); err != nil {
@@ -277,6 +282,9 @@ func (c *Cluster) busy(ctx context.Context) (doing, state string, err error) {
 		if (q.Queue == "active" || q.Queue == "backoff") && q.Pods > 0 {
 			doing = fmt.Sprintf("pods in the queue %q: %d", q.Queue, q.Pods)
 		}
+	}
+	if other := c.options.Doing(); other != "" {
+		doing = other
 	}
 	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -187,13 +187,8 @@ func (s *State) flushed(now time.Time) {
 		}
 		q.flush, q.due = false, time.Time{}
 		for _, w := range q.parked {
-			switch w.waits.Operands.(type) {
-			case BackedOff, NotRequeued:
+			if !s.flushes(name, w) {
 				continue
-			case NamespaceMismatch:
-				if !s.selects(s.clusterQueues[name], w.key.Namespace) {
-					continue
-				}
 			}
 			delete(q.parked, w.key)
 			w.place, w.waits = active, Reason{}
@@ -202,6 +197,38 @@ func (s *State) flushed(now time.Time) {
 		clear(q.refused)
 		slices.SortFunc(q.active, compareQueued)
 	}
+}
+
+// flushes reports whether a flush of a ClusterQueue lets one of its parked workloads be tried again.
+func (s *State) flushes(clusterQueue string, w *workload) bool {
+	switch w.waits.Operands.(type) {
+	case BackedOff, NotRequeued:
+		return false
+	case NamespaceMismatch:
+		return s.selects(s.clusterQueues[clusterQueue], w.key.Namespace)
+	}
+	return true
+}
+
+// NextFlush returns how long it takes until the first cycle that tries parked workloads again. ok is false while nothing has happened that
+// lets any be tried.
+func (s *State) NextFlush(now time.Time) (in time.Duration, ok bool) {
+	for name, q := range s.queues {
+		if !q.flush {
+			continue
+		}
+		wait := s.settings.FlushAfter
+		if !q.due.IsZero() {
+			wait = max(0, q.due.Sub(now))
+		}
+		for _, w := range q.parked {
+			if (!ok || wait < in) && s.flushes(name, w) {
+				in, ok = wait, true
+				break
+			}
+		}
+	}
+	return in, ok
 }
 
 func (s *State) flushQueues(names []string) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,36 @@ func TestAJobFromSubmittedToFinished(t *testing.T) {
 		}
 		if len(s.records) == 0 {
 			t.Error("the ledger heard of nothing")
+		}
+	})
+}
+
+// TestParkedWorkloadsAreAboutToBeTried: after quota is released, nothing changes for a second. Whoever waits until the cluster has settled
+// must wait on.
+func TestParkedWorkloadsAreAboutToBeTried(t *testing.T) {
+	play(t, waits, ground(), func(s *stage) {
+		s.create(aJob("train", "q", 3))
+		s.settle()
+		s.create(aJob("later", "q", 3))
+		s.settle()
+		if doing := s.queues.Doing(); doing != "" {
+			t.Errorf("nothing has changed, but %s", doing)
+		}
+		job := s.job("train")
+		job.Status.Succeeded, job.Status.Conditions = 3, []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		if _, err := s.client.BatchV1().Jobs(namespace).Update(t.Context(), job, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(flushAfter / 2)
+		synctest.Wait()
+		if s.queues.Doing() == "" {
+			t.Error("the parked job is about to be tried, but nobody says so")
+		}
+		time.Sleep(flushAfter/2 + 100*time.Millisecond)
+		synctest.Wait()
+		s.has("later", "Admitted=True")
+		if doing := s.queues.Doing(); doing != "" {
+			t.Errorf("all are admitted, but %s", doing)
 		}
 	})
 }

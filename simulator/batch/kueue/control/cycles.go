@@ -40,6 +40,9 @@ func (e *engaged) cycles(ctx context.Context) {
 			}
 		}
 		wait := idle
+		if in, ok := e.nextFlush(); ok {
+			wait = min(idle, in)
+		}
 		if again {
 			wait, pause = pause, min(2*pause, lastPause)
 			if reserved(r) {
@@ -63,6 +66,24 @@ func (e *engaged) cycle() *admission.Record {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.state.Cycle(e.clock.Now())
+}
+
+func (e *engaged) nextFlush() (in time.Duration, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state.NextFlush(e.clock.Now())
+}
+
+// Doing says what the controllers are about to do although nothing changes any more; "" for nothing.
+func (q *Queues) Doing() string {
+	e := q.engaged.Load()
+	if e == nil || e.observes {
+		return ""
+	}
+	if in, ok := e.nextFlush(); ok {
+		return fmt.Sprintf("Kueue tries parked workloads again in %s", in.Round(time.Millisecond))
+	}
+	return ""
 }
 
 // reserved reports whether a cycle gave quota to anything.

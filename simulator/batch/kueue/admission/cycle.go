@@ -83,10 +83,11 @@ func (s *State) placedByTopology(pod *v1.Pod) bool {
 	return w != nil && len(w.domains) > 0
 }
 
-// holders are the workloads with quota in a ClusterQueue that may still be evicted, in no order.
+// holders are the workloads with quota in a ClusterQueue that may still be evicted, in no order. Those of a ClusterQueue that is not active
+// keep their quota, whatever it is: Kueue's snapshots leave such ClusterQueues out.
 func (c *snapshot) holders(name string) []*workload {
 	q := c.state.queues[name]
-	if q == nil {
+	if q == nil || len(c.state.causes(name)) > 0 {
 		return nil
 	}
 	list := make([]*workload, 0, len(q.reserved))

@@ -212,7 +212,7 @@ func TestAnElasticJobIsPreemptedWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestASucceededPodLeavesItsPlaceFree: for the next pod of the job, but not for one that waits for more quota.
+// TestASucceededPodLeavesItsPlaceFree: for the next pod of the job. The workload that waits for more pods needs less, and is admitted.
 func TestASucceededPodLeavesItsPlaceFree(t *testing.T) {
 	play(t, elastic, ground(), func(s *stage) {
 		s.create(anElasticJob("train", 2))
@@ -233,7 +233,7 @@ func TestASucceededPodLeavesItsPlaceFree(t *testing.T) {
 			s.change("train", func(job *batchv1.Job) { job.Status.Succeeded++ })
 		}
 		succeed("train-0")
-		s.expect("train", 2, 1, "3", "2 runs", "3 waits")
+		s.expect("train", 3, 0, "4", "2 WorkloadSliceReplaced", "3 runs")
 		s.change("train", func(job *batchv1.Job) { job.Spec.Parallelism, job.Generation = ptr.To[int32](2), job.Generation+1 })
 		s.expect("train", 3, 0, "3", "2 WorkloadSliceReplaced", "2 runs")
 	})

@@ -142,7 +142,17 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	if !jobs.Matches(sets, w.Spec.PodSets, counts) {
 		return e.rebuild(ctx, job, w, sets)
 	}
-	if err := e.reclaim(ctx, w, job.Reclaimable()); err != nil {
+	latest := w // what an elastic job waits for gets what its pods give back, as in Kueue 0.17.0
+	if elastic {
+		own, err := e.slicesOf(job)
+		if err != nil {
+			return err
+		}
+		if len(own) > 0 { // the label may name a workload that the job does not own
+			latest = own[len(own)-1]
+		}
+	}
+	if err := e.reclaim(ctx, latest, job.Reclaimable()); err != nil {
 		return err
 	}
 	if evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, kueue.WorkloadQuotaReserved) {

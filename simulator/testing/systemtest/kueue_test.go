@@ -408,6 +408,7 @@ func TestKueueAdmitsJobSets(t *testing.T) {
 	k.apply(t, "jobset.yaml")
 	k.has(t, "train", "Admitted", "True", "")
 	k.runs(t, "train", 3)
+	k.apply(t, "jobset-behind.yaml")
 	k.has(t, "behind", "QuotaReserved", "False", "WaitingForQuota")
 	k.runs(t, "serve", 4)
 	// There is room for one of two groups, with a leader that asks for more than its workers.

@@ -8,5 +8,5 @@
 // How long pods take to stop and to become ready are assumptions, which the answer names. Controllers do not run: a controller that owns a
 // pod creates another one like it, at once, or as a StatefulSet does when the first one has gone.
 //
-// It may import scheduler/whatif, scheduler/result, simulator/questions/hypothesis and simulator/questions/why.
+// It may import scheduler/whatif, scheduler/result, simulator/cluster/eviction, simulator/cluster/objects, simulator/questions/hypothesis and simulator/questions/why.
 package drain

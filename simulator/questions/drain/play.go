@@ -8,14 +8,13 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/cluster/eviction"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -153,7 +152,7 @@ func (p *play) next(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(there, comparePods)
-	chosen, warnings, errs := p.q.choose(ctx, n.Name, there, p.world.daemonSets)
+	chosen, warnings, errs := p.q.rules().Choose(ctx, n.Name, there, p.world.daemonSets)
 	n.Warnings, n.Errors, n.Stay = warnings, errs, len(there)-len(chosen)
 	if len(errs) > 0 {
 		n.Outcome = Refused
@@ -233,35 +232,22 @@ func (p *play) evict(ctx context.Context, n *node, target *pod, e *Eviction) err
 // refusal says what the API server does about an eviction: it evicts the pod if both are empty; a budget refuses it for now; or an error
 // for good.
 func (p *play) refusal(target *pod) (*budget, string) {
-	if podutil.IsPodTerminal(target.Pod) || target.Status.Phase == v1.PodPending || target.leaving {
+	if target.leaving {
 		return nil, ""
 	}
-	var of []*budget
+	var budgets []*budget
+	var of []eviction.Budget
 	for _, b := range p.budgets {
 		if b.protects(target.Pod) {
-			of = append(of, b)
+			budgets = append(budgets, b)
+			of = append(of, eviction.Budget{PodDisruptionBudget: b.PodDisruptionBudget, Healthy: p.healthy(b), Desired: b.desired, Allowed: p.allows(b)})
 		}
 	}
-	if len(of) == 0 {
-		return nil, ""
+	by, never := eviction.Refuses(target.Pod, target.ready, of)
+	if by != nil {
+		return budgets[0], ""
 	}
-	if len(of) > 1 {
-		return nil, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-	}
-	b := of[0]
-	healthy := p.healthy(b)
-	if !target.ready {
-		if policy := b.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
-			return nil, ""
-		}
-		if healthy >= b.desired && b.desired > 0 {
-			return nil, ""
-		}
-	}
-	if p.allows(b) > 0 {
-		return nil, ""
-	}
-	return b, ""
+	return nil, never
 }
 
 // remove deletes a pod: it leaves after some time, and its controller creates another one. gone is called when it has left.

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/cluster/eviction"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
@@ -60,6 +62,10 @@ type Cluster interface {
 
 func refuse(format string, args ...any) error {
 	return &hypothesis.Refused{Message: fmt.Sprintf(format, args...)}
+}
+
+func (q *Question) rules() eviction.Rules {
+	return eviction.Rules{Force: q.Force, IgnoreDaemonSets: q.IgnoreDaemonSets, DeleteEmptyDirData: q.DeleteEmptyDirData, PodSelector: q.PodSelector}
 }
 
 func (q *Question) complete() error {
@@ -124,7 +130,7 @@ func read(ctx context.Context, c Cluster) (*world, error) {
 			w.budgets = append(w.budgets, b)
 		}
 	}
-	sets, err := c.List(ctx, daemonSetKind, metav1.NamespaceAll)
+	sets, err := c.List(ctx, appsv1.SchemeGroupVersion.WithKind("DaemonSet"), metav1.NamespaceAll)
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,8 @@ func TestDrainThatFails(t *testing.T) {
 `
 	for _, c := range []struct{ name, steps, want string }{
 		{"a budget", webAndBudget + "- patch: {kind: PodDisruptionBudget, name: web, patch: {spec: {maxUnavailable: 0}}}\n- drain: {node: node-1, timeout: 30s}\n- drain: {node: node-2, timeout: 30s}\n", "was not drained within 30s: PodDisruptionBudget default/web does not allow the eviction of web-"},
-		{"a pod of nobody", fmt.Sprintf(bare, "") + "- drain: {nodes: nodes}\n", "no controller creates bare again; to evict such pods, set force"},
-		{"an emptyDir", fmt.Sprintf(bare, "volumes: [{name: v, emptyDir: {}}],") + "- drain: {nodes: nodes, force: true}\n", "bare would lose an emptyDir; to evict such pods, set deleteEmptyDirData"},
+		{"a pod of nobody", fmt.Sprintf(bare, "") + "- drain: {nodes: nodes}\n", "declare no controller (use --force to override): default/bare"},
+		{"an emptyDir", fmt.Sprintf(bare, "volumes: [{name: v, emptyDir: {}}],") + "- drain: {nodes: nodes, force: true}\n", "(use --delete-emptydir-data to override): default/bare"},
 	} {
 		s, err := scenario.Load(t.Context(), []byte("apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nsteps:\n- create:\n    count: 2\n    template: {apiVersion: v1, kind: Node, metadata: {name: 'node-${i+1}'}, status: {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}}}\n"+c.steps), scenario.Options{File: "test.yaml", Parse: config.Parse})
 		if err != nil {

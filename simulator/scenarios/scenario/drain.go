@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,21 +8,22 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kube-scheduler-simulator/simulator/cluster/eviction"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // drain empties nodes as kubectl drain does: it cordons all of them, and evicts the pods of one after the other. It leaves the pods of
-// DaemonSets, and asks again for an eviction that a PodDisruptionBudget refuses.
+// DaemonSets, asks again for an eviction that a PodDisruptionBudget refuses, and goes on with the next node when one cannot be emptied.
 type drain struct {
 	Node               string      `yaml:"node" doc:"The name of a node."`
 	Nodes              *Expression `yaml:"nodes" doc:"CEL: a list of nodes, drained in this order."`
@@ -38,8 +38,14 @@ type drain struct {
 
 var budgetGVK = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 
-// evictAgain is how long kubectl waits after a refused eviction.
-const evictAgain = 5 * time.Second
+var daemonSetGVK = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+
+const (
+	// evictAgain is how long kubectl waits after a refused eviction.
+	evictAgain = 5 * time.Second
+	// lookAgain is how often kubectl looks whether an evicted pod has gone.
+	lookAgain = time.Second
+)
 
 func (d *drain) Decode(from *decoder.Decoder, n *yaml.Node, at string) {
 	d.place, d.at = n, at
@@ -82,124 +88,153 @@ func (d *drain) run(r *run) (string, error) {
 			return "", err
 		}
 	}
+	daemonSets, err := r.cluster.List(r.ctx, daemonSetGVK)
+	if err != nil {
+		return "", err
+	}
+	known := map[string]bool{}
+	for _, o := range daemonSets {
+		if set, err := meta.Accessor(o); err == nil {
+			known[set.GetNamespace()+"/"+set.GetName()] = true
+		}
+	}
 	evicted := 0
+	var unmet []string
 	for _, name := range names {
-		n, err := d.empty(r, name)
+		n, failed, err := d.empty(r, name, known)
 		if evicted += n; err != nil {
 			return "", err
 		}
+		if failed != "" {
+			unmet = append(unmet, failed) // kubectl goes on with the next node
+		}
+	}
+	if len(unmet) > 0 {
+		return "", &UnmetError{strings.Join(unmet, "; ")}
 	}
 	return fmt.Sprintf("%s evicted from %s", Plural(evicted, "Pod"), strings.Join(names, ", ")), nil
 }
 
-// empty evicts the pods of a node, and returns how many.
-func (d *drain) empty(r *run, name string) (evicted int, err error) {
-	limit := DefaultTimeout
-	if d.Timeout != nil {
-		limit = d.Timeout.Duration
-	}
-	for begun := r.cluster.Now(); ; {
-		pods, err := d.targets(r, name)
-		if err != nil || len(pods) == 0 {
-			return evicted, err
-		}
-		why := ""
-		for _, pod := range pods {
-			if pod.DeletionTimestamp != nil {
-				continue
-			}
-			refusal, err := evict(r, pod)
-			if err != nil {
-				return evicted, err
-			}
-			if refusal == "" {
-				evicted++
-			} else if why == "" {
-				why = refusal
-			}
-		}
-		passed := r.cluster.Now().Sub(begun)
-		if passed >= limit {
-			if why == "" {
-				why = "its pods take longer to go"
-			}
-			return evicted, &UnmetError{fmt.Sprintf("node %s was not drained within %s: %s", name, limit, why)}
-		}
-		if left, err := d.targets(r, name); err != nil || len(left) == 0 {
-			return evicted, err
-		}
-		if err := r.advance(min(evictAgain, limit-passed)); err != nil {
-			return evicted, err
-		}
-	}
+// target is a pod that a drain evicts.
+type target struct {
+	*v1.Pod
+	// evicted: the API server has taken the eviction, and the drain waits for the pod to go. Until then refused is why not.
+	evicted bool
+	refused string
+	// again is when the eviction is asked for.
+	again time.Time
 }
 
-// targets returns the pods of a node that a drain evicts, by namespace and name.
-func (d *drain) targets(r *run, node string) (targets []*v1.Pod, err error) {
+// empty evicts the pods of a node, and returns how many. failed says why the node did not become empty.
+func (d *drain) empty(r *run, name string, daemonSets map[string]bool) (evicted int, failed string, err error) {
+	_, pods, err := r.cluster.State(r.ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	rules := eviction.Rules{Force: d.Force, IgnoreDaemonSets: true, DeleteEmptyDirData: d.DeleteEmptyDirData}
+	chosen, _, errs := rules.Choose(r.ctx, name, pods, daemonSets)
+	if len(errs) > 0 {
+		return 0, fmt.Sprintf("node %s: kubectl drain refuses: %s; in a scenario the fields force and deleteEmptyDirData are these flags", name, strings.Join(errs, "; ")), nil
+	}
+	begun := r.cluster.Now()
+	left := make([]*target, 0, len(chosen))
+	for i := range chosen {
+		left = append(left, &target{Pod: &chosen[i], again: begun})
+	}
+	end := begun.Add(DefaultTimeout)
+	if d.Timeout != nil {
+		end = begun.Add(d.Timeout.Duration)
+	}
+	var never []string
+	for {
+		if left, err = r.remaining(left); err != nil {
+			return evicted, "", err
+		}
+		now := r.cluster.Now()
+		for i := 0; i < len(left) && now.Before(end); i++ {
+			t := left[i]
+			if t.evicted || t.again.After(now) {
+				continue
+			}
+			refusal, final, err := evict(r, t.Pod)
+			switch {
+			case err != nil:
+				return evicted, "", err
+			case final != "":
+				never = append(never, fmt.Sprintf("%s is not evicted: %s", t.Name, final))
+				left = slices.Delete(left, i, i+1)
+				i--
+			case refusal != "":
+				t.refused, t.again = refusal, now.Add(evictAgain)
+			default:
+				t.evicted = true
+				if t.DeletionTimestamp == nil {
+					evicted++
+				}
+			}
+		}
+		if left, err = r.remaining(left); err != nil {
+			return evicted, "", err
+		}
+		if len(left) == 0 {
+			break
+		}
+		if !now.Before(end) {
+			why := "its pods take longer to go"
+			if i := slices.IndexFunc(left, func(t *target) bool { return !t.evicted }); i >= 0 {
+				why = left[i].refused
+			}
+			never = append(never, why)
+			return evicted, fmt.Sprintf("node %s was not drained within %s: %s", name, end.Sub(begun), strings.Join(never, "; ")), nil
+		}
+		if err := r.advance(min(lookAgain, end.Sub(now))); err != nil {
+			return evicted, "", err
+		}
+	}
+	if len(never) > 0 {
+		return evicted, fmt.Sprintf("node %s was not drained: %s", name, strings.Join(never, "; ")), nil
+	}
+	return evicted, "", nil
+}
+
+// remaining drops the targets that have gone, and takes the others as they are now.
+func (r *run) remaining(targets []*target) ([]*target, error) {
 	_, pods, err := r.cluster.State(r.ctx)
 	if err != nil {
 		return nil, err
 	}
-	var unowned, local []string
-	for _, pod := range pods {
-		owner := metav1.GetControllerOf(pod)
-		if pod.Spec.NodeName != node || owner != nil && owner.Kind == "DaemonSet" || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
-			continue
-		}
-		targets = append(targets, pod)
-		if podutil.IsPodTerminal(pod) {
-			continue
-		}
-		if owner == nil {
-			unowned = append(unowned, pod.Name)
-		}
-		if slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil }) {
-			local = append(local, pod.Name)
-		}
+	there := make(map[apitypes.UID]*v1.Pod, len(pods))
+	for _, p := range pods {
+		there[p.UID] = p
 	}
-	var wrong []error
-	if len(unowned) > 0 && !d.Force {
-		wrong = append(wrong, fmt.Errorf("no controller creates %s again; to evict such pods, set force", strings.Join(unowned, ", ")))
-	}
-	if len(local) > 0 && !d.DeleteEmptyDirData {
-		wrong = append(wrong, fmt.Errorf("%s would lose an emptyDir; to evict such pods, set deleteEmptyDirData", strings.Join(local, ", ")))
-	}
-	if len(wrong) > 0 {
-		return nil, fmt.Errorf("draining node %s: %w", node, errors.Join(wrong...))
-	}
-	return targets, nil
+	return slices.DeleteFunc(targets, func(t *target) bool {
+		t.Pod = there[t.UID]
+		return t.Pod == nil
+	}), nil
 }
 
-// evict deletes a pod if its PodDisruptionBudget allows it, by the rules of the API server's eviction. Otherwise it says which does not.
-func evict(r *run, pod *v1.Pod) (refusal string, err error) {
-	budget, err := budgetOf(r, pod)
+// evict deletes a pod unless a PodDisruptionBudget refuses it for now, or the API server never evicts it.
+func evict(r *run, pod *v1.Pod) (refusal, never string, err error) {
+	of, err := budgetsOf(r, pod)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if budget != nil && !podutil.IsPodTerminal(pod) && !allows(budget, pod) {
-		return fmt.Sprintf("PodDisruptionBudget %s/%s does not allow the eviction of %s", budget.Namespace, budget.Name, pod.Name), nil
+	by, never := eviction.Refuses(pod, podutil.IsPodReady(pod), of)
+	if by != nil {
+		return fmt.Sprintf("PodDisruptionBudget %s/%s does not allow the eviction of %s", by.Namespace, by.Name, pod.Name), "", nil
+	}
+	if never != "" {
+		return "", never, nil
 	}
 	err = r.cluster.Delete(r.ctx, objects.Pod.WithVersion("v1"), pod.Namespace, pod.Name)
 	if isNotFound(err) {
 		err = nil
 	}
-	return "", err
+	return "", "", err
 }
 
-func allows(b *policyv1.PodDisruptionBudget, pod *v1.Pod) bool {
-	if !podutil.IsPodReady(pod) {
-		if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
-			return true
-		}
-		if b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0 {
-			return true
-		}
-	}
-	return b.Status.ObservedGeneration >= b.Generation && b.Status.DisruptionsAllowed > 0
-}
-
-// budgetOf returns the PodDisruptionBudget of a pod, or nil. The API server evicts no pod that has two.
-func budgetOf(r *run, pod *v1.Pod) (budget *policyv1.PodDisruptionBudget, err error) {
+// budgetsOf returns the PodDisruptionBudgets of a pod.
+func budgetsOf(r *run, pod *v1.Pod) (of []eviction.Budget, err error) {
 	list, err := r.cluster.List(r.ctx, budgetGVK)
 	if err != nil {
 		return nil, err
@@ -212,17 +247,9 @@ func budgetOf(r *run, pod *v1.Pod) (budget *policyv1.PodDisruptionBudget, err er
 				return nil, err
 			}
 		}
-		if !is || b.Namespace != pod.Namespace {
-			continue
+		if is && eviction.Selects(b, pod) {
+			of = append(of, eviction.Of(b))
 		}
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !selector.Matches(labels.Set(pod.Labels)) {
-			continue
-		}
-		if budget != nil {
-			return nil, fmt.Errorf("pod %s has two PodDisruptionBudgets, %s and %s, so the API server does not evict it", pod.Name, budget.Name, b.Name)
-		}
-		budget = b
 	}
-	return budget, nil
+	return of, nil
 }

@@ -1,4 +1,4 @@
-package drain
+package eviction
 
 import (
 	"context"
@@ -17,13 +17,19 @@ import (
 	"k8s.io/kubectl/pkg/drain"
 )
 
-var daemonSetKind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+// Rules are the flags of kubectl drain that choose pods.
+type Rules struct {
+	Force, IgnoreDaemonSets, DeleteEmptyDirData bool
+	// PodSelector leaves the other pods where they are; empty means none.
+	PodSelector string
+}
 
-// choose returns what kubectl drain does about the pods of a node: those that it evicts, or its errors, for which it evicts none.
-func (q *Question) choose(ctx context.Context, node string, pods []*v1.Pod, daemonSets map[string]bool) (evict []v1.Pod, warnings string, errs []string) {
+// Choose returns what kubectl drain does about the pods of a node: those that it evicts, in the order of pods, or its errors, for which it
+// evicts none. pods may have pods of other nodes; daemonSets are those of the cluster, as namespace/name.
+func (r Rules) Choose(ctx context.Context, node string, pods []*v1.Pod, daemonSets map[string]bool) (evict []v1.Pod, warnings string, errs []string) {
 	helper := &drain.Helper{
-		Ctx: ctx, Client: reader{pods: pods, daemonSets: daemonSets}, Force: q.Force, GracePeriodSeconds: -1, IgnoreAllDaemonSets: q.IgnoreDaemonSets,
-		DeleteEmptyDirData: q.DeleteEmptyDirData, PodSelector: q.PodSelector, Out: io.Discard, ErrOut: io.Discard,
+		Ctx: ctx, Client: reader{pods: pods, daemonSets: daemonSets}, Force: r.Force, GracePeriodSeconds: -1, IgnoreAllDaemonSets: r.IgnoreDaemonSets,
+		DeleteEmptyDirData: r.DeleteEmptyDirData, PodSelector: r.PodSelector, Out: io.Discard, ErrOut: io.Discard,
 	}
 	list, problems := helper.GetPodsForDeletion(node)
 	for _, err := range problems {

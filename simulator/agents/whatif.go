@@ -262,6 +262,8 @@ func (c *call) capacity(a *engine.Answer) {
 	}
 	if n := a.NodesNeeded; n != nil {
 		switch {
+		case n.Enough && n.PricePerHour != nil:
+			c.line("%s like %s make room for %d, for $%.4g more an hour", counted(n.Nodes, "more node"), n.Like, n.For, float64(n.Nodes)**n.PricePerHour)
 		case n.Enough:
 			c.line("%s like %s make room for %d", counted(n.Nodes, "more node"), n.Like, n.For)
 		case n.Unknown:
@@ -282,6 +284,12 @@ func (c *call) capacity(a *engine.Answer) {
 	for _, r := range a.Resources {
 		c.line("then free of %s: %s of %s, %s of it where something else rejects the pod",
 			r.Name, lack(explain.Lack{Resource: r.Name, Amount: r.Free}), lack(explain.Lack{Resource: r.Name, Amount: r.Allocatable}), lack(explain.Lack{Resource: r.Name, Amount: r.Stranded}))
+	}
+	if cost := a.Cost; cost != nil {
+		c.line("the nodes cost $%.4g an hour, of which $%.4g is for what no pod requests, and then $%.4g; %s without a price left out", cost.PerHour, cost.UnusedPerHour, cost.ThenUnusedPerHour, counted(cost.Unpriced, "node"))
+		if cost.PerPodHour != nil {
+			c.line("one of the pods takes $%.4g an hour of the price of its node", *cost.PerPodHour)
+		}
 	}
 	c.notAsked(a.NotAsked)
 	c.asked(a.State)

@@ -36,6 +36,8 @@ type Question struct {
 	Profile       string
 	// Limit is at how many pods the count ends: DefaultLimit for 0, and at most MaxLimit.
 	Limit int
+	// Price says what a node with these labels costs an hour, if that is known; nil asks for no costs.
+	Price func(labels map[string]string) (perHour float64, known bool)
 	// NodesNeeded also asks for how many nodes would be enough; nil does not.
 	NodesNeeded *NodesNeeded
 }
@@ -69,6 +71,8 @@ type Answer struct {
 	Complete bool `json:"complete"`
 	// Resources is what is left when all pods are placed, by name.
 	Resources []Resource `json:"resources"`
+	// Cost is nil if no node has a price.
+	Cost *Cost `json:"cost,omitempty"`
 	// NodesNeeded is nil unless the question asks for it.
 	NodesNeeded *Needed `json:"nodesNeeded,omitempty"`
 	// NotAsked may still keep pods away.
@@ -116,6 +120,8 @@ type Needed struct {
 	// Stopped says what keeps the next pod off one more node if Enough is false. The node that it names is the one that was
 	// tried. It is empty if one pod would fit there, and its group does not.
 	Stopped []Stop `json:"stopped"`
+	// PricePerHour is what one of these nodes costs; nil if that is not known.
+	PricePerHour *float64 `json:"pricePerHour,omitempty"`
 	// Unknown: something that new nodes may bring, and the state does not tell, may be all that keeps the next pod off.
 	Unknown bool `json:"unknown,omitempty"`
 	// NotCounted says what that is. Each is of a kind that explain.Unknowns lists.
@@ -168,6 +174,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	if err != nil {
 		return nil, err
 	}
+	costs := newCosts(t, q)
 	placed, err := group.place(ctx, t, pod, q.Profile, limit)
 	if err != nil {
 		return nil, err
@@ -183,6 +190,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 		}
 	}
 	complete := len(placed) < limit
+	cost := costs.of(t, placed)
 	if group != nil {
 		if group.Places = len(placed); !group.startsWith(len(placed)) {
 			placed = nil
@@ -190,7 +198,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	}
 	return &Answer{
 		State: t.State(), Fits: len(placed), Group: group.counted(), Nodes: byNode(placed), Complete: complete,
-		Stopped: stops(rejections), Resources: left(t, rejections),
+		Stopped: stops(rejections), Resources: left(t, rejections), Cost: cost,
 	}, nil
 }
 

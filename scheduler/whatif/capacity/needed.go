@@ -46,6 +46,11 @@ func needed(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Nee
 	if err != nil {
 		return nil, err
 	}
+	if q.Price != nil {
+		if price, known := q.Price(like.Node().Labels); known {
+			out.PricePerHour = &price
+		}
+	}
 	group, err := gangOf(t, pod)
 	if err != nil {
 		return nil, err

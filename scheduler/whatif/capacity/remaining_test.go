@@ -98,3 +98,39 @@ func TestThePodItselfStays(t *testing.T) {
 		})
 	}
 }
+
+// TestCost: what the nodes with a price cost, what of it is for nothing before and after, and what a pod takes of the price of its node.
+func TestCost(t *testing.T) {
+	node := func(name, cpu, price string) runtime.Object {
+		return st.MakeNode().Name(name).Label("price", price).Capacity(map[v1.ResourceName]string{"cpu": cpu, "memory": "8Gi", "pods": "20"}).Obj()
+	}
+	state := []runtime.Object{
+		node("a", "4", "2"), node("b", "2", "0.5"), node("own", "1", ""),
+		st.MakePod().Namespace("default").Name("old").UID("old").Node("a").Req(map[v1.ResourceName]string{"cpu": "1", "memory": "4Gi"}).Obj(),
+	}
+	prices := func(labels map[string]string) (float64, bool) {
+		price, known := map[string]float64{"2": 2, "0.5": 0.5}[labels["price"]]
+		return price, known
+	}
+	pod := st.MakePod().Namespace("default").Name("web").SchedulerName(v1.DefaultSchedulerName).Req(map[v1.ResourceName]string{"cpu": "1"}).Obj()
+	engine := livetest.Engine(t, livetest.Configuration(t, plain), state)
+	answer, err := capacity.Ask(t.Context(), engine, capacity.Question{Pod: pod, Price: prices, NodesNeeded: &capacity.NodesNeeded{Like: "b", For: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Half of a is in use, by its memory, and nothing of b; then all of both. Three pods take a quarter of a each, and two take half of b.
+	perPod := (3*2.0/4 + 2*0.5/2) / 5
+	want := &capacity.Cost{PerHour: 2.5, UnusedPerHour: 1 + 0.5, ThenUnusedPerHour: 0, PerPodHour: &perPod, Unpriced: 1}
+	if diff := cmp.Diff(want, answer.Cost); diff != "" || answer.Fits != 6 {
+		t.Errorf("%d fit: %s", answer.Fits, diff)
+	}
+	if n := answer.NodesNeeded; n.Nodes != 1 || n.PricePerHour == nil || *n.PricePerHour != 0.5 {
+		t.Errorf("needed: %+v", n)
+	}
+	for name, q := range map[string]capacity.Question{"nobody knows": {Pod: pod}, "none has one": {Pod: pod, Price: func(map[string]string) (float64, bool) { return 0, false }}} {
+		answer, err := capacity.Ask(t.Context(), engine, q)
+		if err != nil || answer.Cost != nil {
+			t.Errorf("%s: %+v %v", name, answer.Cost, err)
+		}
+	}
+}

@@ -60,6 +60,11 @@ func TestPrintCapacity(t *testing.T) {
 			{Name: "example.com/gpu", Allocatable: 8, Free: 8, Stranded: 8},
 		},
 	}
+	perPod, price := 0.125, 1.5
+	priced := capacity.Answer{
+		State: full.State, Fits: 7, Complete: true, Cost: &capacity.Cost{PerHour: 4.5, UnusedPerHour: 1.25, ThenUnusedPerHour: 0.375, PerPodHour: &perPod, Unpriced: 1},
+		NodesNeeded: &capacity.Needed{NodesNeeded: capacity.NodesNeeded{Like: "a", For: 20}, Nodes: 3, Enough: true, Fits: 21, PricePerHour: &price},
+	}
 	with := func(n capacity.Needed) capacity.Answer {
 		return capacity.Answer{State: full.State, Fits: 7, Complete: true, NodesNeeded: &n}
 	}
@@ -80,6 +85,7 @@ func TestPrintCapacity(t *testing.T) {
 		{"room for two groups", Table, capacity.Answer{State: full.State, Fits: 7, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 3, Places: 7}}},
 		{"a group that runs", Table, capacity.Answer{State: full.State, Fits: 1, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 3, Bound: 3, Places: 1}}},
 		{"too little room for a group", Table, capacity.Answer{State: full.State, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 9, Bound: 1, Places: 7}}},
+		{"with prices", Table, priced},
 		{"JSON", JSON, full},
 	} {
 		var out bytes.Buffer

@@ -53,8 +53,22 @@ func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, f
 			}
 		})
 	}
+	if a.Cost != nil {
+		p.cost(*a.Cost)
+	}
 	p.notAsked(a.NotAsked, "")
 	return p.err
+}
+
+// cost says what the nodes cost, by their labels.
+func (p *printer) cost(c capacity.Cost) {
+	p.line("\nThe nodes cost $%.4g an hour, of which $%.4g is for what no pod requests, and then $%.4g.", c.PerHour, c.UnusedPerHour, c.ThenUnusedPerHour)
+	if c.PerPodHour != nil {
+		p.line("One of the pods takes $%.4g an hour of the price of its node.", *c.PerPodHour)
+	}
+	if c.Unpriced > 0 {
+		p.line("Left out: %s without a price.", plural(c.Unpriced, "node"))
+	}
 }
 
 // together says what the minimum of a group means for the count.
@@ -74,6 +88,8 @@ func needed(n capacity.Needed) string {
 	switch {
 	case n.Enough && n.Nodes == 0:
 		return fmt.Sprintf("There is room for %d already.", n.For)
+	case n.Enough && n.PricePerHour != nil:
+		return fmt.Sprintf("With %s there is room for %d, for $%.4g more an hour.", more, n.For, float64(n.Nodes)**n.PricePerHour)
 	case n.Enough:
 		return fmt.Sprintf("With %s there is room for %d.", more, n.For)
 	}

@@ -20,6 +20,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 // Options say what a Desk works with. All are required, unless their comments say otherwise.
@@ -263,7 +264,7 @@ func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, erro
 	}
 	answer, err := capacity.Ask(ctx, d.options.Engine, capacity.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
-		Limit: c.Limit, NodesNeeded: c.NodesNeeded,
+		Limit: c.Limit, NodesNeeded: c.NodesNeeded, Price: objects.Price,
 	})
 	if err != nil {
 		return nil, q.refused(err)

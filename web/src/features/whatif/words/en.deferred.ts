@@ -350,6 +350,14 @@ export const whatif = {
     free: 'Free',
     stranded: 'Stranded',
     strandedHint: 'Stranded: free on nodes that reject the next pod for another reason.',
+    cost: 'Cost an hour',
+    costAll: 'All nodes',
+    costUnused: 'For what no pod requests',
+    costThen: 'The same with {n} more',
+    costPod: 'What one of the pods takes of the price of its node',
+    costUnpriced:
+      '{n} nodes have no price, and are left out. | {n} node has no price, and is left out. | {n} nodes have no price, and are left out.',
+    needCost: 'They cost {price} more an hour. | It costs {price} more an hour. | They cost {price} more an hour.',
   },
   shadow: {
     none: 'No shadow configuration. A shadow judges every decision on the same state, and changes none.',

@@ -317,6 +317,13 @@ export const whatif: typeof english.whatif = {
     free: '空き',
     stranded: '使えない空き',
     strandedHint: '使えない空き: ほかの理由で次の Pod を拒否するノードの空き。',
+    cost: '毎時の費用',
+    costAll: 'すべてのノード',
+    costUnused: 'どの Pod も要求していない分',
+    costThen: 'さらに {n} 個を配置した後のその分',
+    costPod: 'ノードの価格のうち Pod 1 個が使う分',
+    costUnpriced: '価格の分からないノードが {n} 台あり、含まれていません。',
+    needCost: '費用は毎時 {price} 増えます。',
   },
   shadow: {
     none: 'シャドー構成はありません。シャドーは、すべての決定を同じ状態で判定しますが、何も変えません。',

@@ -109,6 +109,7 @@ var arrows = map[string][]string{
 	"simulator/batch/kueue/visibility":                           {"simulator/batch/kueue/admission"},
 	"simulator/autoscaling/instances":                            {"scheduler/yamlsource", "simulator/cluster/objects"},
 	"simulator/autoscaling/live":                                 {"scheduler/customresource", "simulator/autoscaling/instances", "simulator/autoscaling/provider", "simulator/cluster/manager", "simulator/cluster/objects"},
+	"simulator/autoscaling/provisioning":                         {"simulator/autoscaling/dryrun", "simulator/autoscaling/live", "simulator/cluster/objects"},
 	"simulator/autoscaling/provider":                             {"simulator/autoscaling/instances", "simulator/cluster/objects"},
 	"simulator/autoscaling/dryrun":                               {"simulator/autoscaling/instances", "simulator/autoscaling/provider"},
 	"simulator/batch/operators":                                  {"simulator/cluster/definitions", "simulator/cluster/manager"},

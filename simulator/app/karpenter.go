@@ -35,6 +35,8 @@ type autoscaler struct {
 	settings server.KarpenterSettings
 	// finalizers lets deleted nodes go while they are off. It is nil while they run, or stay out.
 	finalizers *live.Finalizers
+	// stopAnswers ends the answers to ProvisioningRequests. It is nil while the controllers are off, or stay out.
+	stopAnswers func()
 }
 
 var _ server.Karpenter = (*autoscaler)(nil)
@@ -43,8 +45,11 @@ func (s *simulator) newAutoscaler() *autoscaler {
 	return &autoscaler{s: s, settings: server.KarpenterSettings{On: s.options.Karpenter}}
 }
 
+// karpenterSettings is the file of a data directory in which the settings are kept.
+const karpenterSettings = "karpenter.json"
+
 func (s *simulator) karpenterFile() string {
-	return filepath.Join(s.prepared.dataDir, "karpenter.json")
+	return filepath.Join(s.prepared.dataDir, karpenterSettings)
 }
 
 // startKarpenter also restores the settings of an earlier run. Broken ones never prevent the start.
@@ -112,11 +117,13 @@ func (a *autoscaler) run(ctx context.Context) error {
 	if err := a.checkDefinitions(ctx); err != nil {
 		return err
 	}
-	a.running.Store(live.Start(ctx, live.Options{
+	k := live.Start(ctx, live.Options{
 		ClientConfig: s.embedded.ClientConfig(), Catalog: s.prepared.instances, Settings: a.settings.Settings, Log: &a.log, Logger: s.options.Logger,
 		Displaced: func() { go a.restart(context.WithoutCancel(ctx)) },
-	}))
-	return nil
+	})
+	a.running.Store(k)
+	a.stopAnswers, err = a.answerRequests(ctx, k)
+	return err
 }
 
 // restart stops the controllers, and starts them again if they still may run.
@@ -157,6 +164,10 @@ func (a *autoscaler) stop(ctx context.Context) error {
 	if a.finalizers != nil {
 		a.finalizers.Stop()
 		a.finalizers = nil
+	}
+	if a.stopAnswers != nil {
+		a.stopAnswers()
+		a.stopAnswers = nil
 	}
 	k := a.running.Swap(nil)
 	if k == nil {

@@ -192,6 +192,77 @@ func nodesComeAndGo(t *testing.T, s *running) {
 	s.says(t, "that they ended", func(e live.Entry) bool { return e.Kind == live.Ended && e.Node == "come-1" })
 }
 
+// asking is a queue whose jobs need an autoscaler's answer.
+const asking = `
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ProvisioningRequestConfig
+metadata: {name: buy}
+spec: {provisioningClassName: best-effort-atomic-scale-up.autoscaling.x-k8s.io, retryStrategy: {backoffLimitCount: 0}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: buy}
+spec: {controllerName: kueue.x-k8s.io/provisioning-request, parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: buy}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: asked}
+spec: {nodeLabels: {karpenter.sh/nodepool: asked}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: asked}
+spec:
+  namespaceSelector: {}
+  admissionChecksStrategy: {admissionChecks: [{name: buy}]}
+  resourceGroups: [{coveredResources: [cpu], flavors: [{name: asked, resources: [{name: cpu, nominalQuota: 100}]}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: asked}
+spec: {clusterQueue: asked}
+`
+
+// askingJob is a job of that queue, with pods of so much CPU.
+const askingJob = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, labels: {kueue.x-k8s.io/queue-name: asked}}
+spec:
+  parallelism: 3
+  completions: 3
+  template:
+    metadata: {annotations: {kube-scheduler-simulator.sigs.k8s.io/run-duration: 1s}}
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: registry.example.com/c:1, resources: {requests: {cpu: %q}}}]
+`
+
+// TestQueuesAskForNodes: a workload starts on nodes that were bought for it, which go when it has ended; and one that no node would hold is told so.
+func TestQueuesAskForNodes(t *testing.T) {
+	clustertest.Slow(t)
+	o := DefaultOptions()
+	o.Karpenter, o.Kueue = true, true
+	s := launch(t, o)
+	s.karpenter(t, `{"on": true, `+noDelay+`}`)
+	k := newKubectl(t, s)
+	k.apply(t, fmt.Sprintf(nodePool, "asked", "on-demand")+"---"+asking)
+	k.apply(t, fmt.Sprintf(askingJob, "asked", "1500m"))
+	answer := func(reason string) live.Entry {
+		return s.says(t, "the answer "+reason, func(e live.Entry) bool { return e.Kind == live.Answered && e.Reason == reason })
+	}
+	if e := answer("CapacityIsProvisioned"); e.Object == nil || e.Object.Kind != "ProvisioningRequest" || e.Message != "the nodes asked-1, asked-2 are registered" {
+		t.Errorf("%+v", e)
+	}
+	k.do(t, "wait", "--for=condition=complete", "job/asked", "--timeout=90s")
+	clustertest.Eventually(t, "the nodes of the job go", func(context.Context) (bool, error) { return len(s.bought(t, "asked")) == 0, nil })
+
+	k.apply(t, fmt.Sprintf(askingJob, "huge", "4"))
+	if e := answer("CapacityIsNotFound"); !strings.Contains(e.Message, "cpu") {
+		t.Errorf("%+v", e)
+	}
+}
+
 func cloudFails(t *testing.T, s *running) {
 	k := newKubectl(t, s)
 	k.apply(t, fmt.Sprintf(nodePool, "fails", "on-demand"))

@@ -407,6 +407,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WhyWorkload":           &why.Workload{},
 		"Incurable":             &fit.Incurable{},
 		"CapacityAnswer":        &capacity.Answer{},
+		"CapacityCost":          &capacity.Cost{},
 		"NodeCount":             &capacity.Node{},
 		"RemainingResource":     &capacity.Resource{},
 		"NodesNeeded":           &capacity.NodesNeeded{},

@@ -2,6 +2,7 @@ package dryrun
 
 import (
 	v1 "k8s.io/api/core/v1"
+	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
@@ -158,6 +159,8 @@ type NewNode struct {
 	Cheaper []Cheaper `json:"cheaper,omitempty"`
 	// Node is the node as it would be once it is ready.
 	Node *v1.Node `json:"object"`
+	// Claim is what Karpenter would create to get the node. It has no name yet.
+	Claim *karpenter.NodeClaim `json:"-"`
 	// Daemons are the pods that DaemonSets would have on it.
 	Daemons []*v1.Pod `json:"-"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -318,7 +319,27 @@ func (r *run) newNode(claim *scheduling.NodeClaim, p *pool, name string) NewNode
 			n.Daemons = append(n.Daemons, bound(daemon, r.daemonSets.all[i], n.Name))
 		}
 	}
+	n.Claim = claimOf(claim, n.Node)
 	return n
+}
+
+// claimOf returns the NodeClaim of a new node. Karpenter orders it by maps, and chooses among the values of a label at random; here the label
+// has the value that the node has. It changes claim, so it comes last.
+func claimOf(claim *scheduling.NodeClaim, node *v1.Node) *karpenter.NodeClaim {
+	out := claim.ToNodeClaim()
+	out.Labels = maps.Clone(out.Labels)
+	for key := range out.Labels {
+		if value, has := node.Labels[key]; has {
+			out.Labels[key] = value
+		}
+	}
+	for _, r := range out.Spec.Requirements {
+		slices.Sort(r.Values)
+	}
+	slices.SortFunc(out.Spec.Requirements, func(a, b karpenter.NodeSelectorRequirementWithMinValues) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(string(a.Operator), string(b.Operator)))
+	})
+	return out
 }
 
 // bound returns the pod of a DaemonSet as it would be on a node.

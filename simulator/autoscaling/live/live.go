@@ -9,6 +9,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -85,6 +86,21 @@ func (k *Karpenter) Configure(s Settings) { k.cloud.configure(s) }
 // says why a node cannot be interrupted.
 func (k *Karpenter) Interrupt(ctx context.Context, node string, notice time.Duration) error {
 	return k.cloud.interrupt(ctx, node, notice)
+}
+
+// Buy creates NodeClaims that a dry run has made up, with Karpenter's names, which it writes into them. The controllers do the rest. The error
+// is for the first that could not be created.
+func (k *Karpenter) Buy(ctx context.Context, claims []*karpenter.NodeClaim) error {
+	kube, _ := k.cloud.client()
+	if kube == nil {
+		return errors.New("buying nodes: Karpenter's controllers are starting")
+	}
+	for _, claim := range claims {
+		if err := kube.Create(ctx, claim); err != nil {
+			return fmt.Errorf("buying a node of NodePool %s: %w", claim.Labels[karpenter.NodePoolLabelKey], err)
+		}
+	}
+	return nil
 }
 
 // ofOurClass makes the controllers see all NodePools, NodeClaims and their nodes as those of the provider's class. The objects stay as

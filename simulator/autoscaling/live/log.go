@@ -33,6 +33,8 @@ const (
 	Lost         Kind = "lost"
 	// Said is an event of Karpenter's about an object, in its words.
 	Said Kind = "said"
+	// Answered is an answer to a ProvisioningRequest.
+	Answered Kind = "answered"
 	// Failed is an error of a controller.
 	Failed Kind = "failed"
 )
@@ -53,7 +55,7 @@ type Entry struct {
 	Offer *provider.Offer `json:"offer,omitempty"`
 	// Seconds is the notice of an interruption.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Object is what Karpenter speaks of. Reason is its word for why, such as FailedScheduling, and Message its sentence.
+	// Object is what Karpenter speaks of, or the ProvisioningRequest. Reason is its word for why, such as FailedScheduling, and Message its sentence.
 	Object  *Object `json:"object,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
 	Message string  `json:"message,omitempty"`
@@ -85,7 +87,7 @@ func (l *Log) Add(e Entry) {
 	l.mu.Lock()
 	e.Last, e.Count = metav1.NewTime(time.Now()), 1
 	e.First = e.Last
-	if e.Kind == Said || e.Kind == Failed || e.Kind == LaunchFailed {
+	if e.Kind == Said || e.Kind == Answered || e.Kind == Failed || e.Kind == LaunchFailed {
 		if at := slices.IndexFunc(l.entries, func(old *Entry) bool { return old.same(e) }); at >= 0 {
 			e.First, e.Count = l.entries[at].First, l.entries[at].Count+1
 			l.entries = slices.Delete(l.entries, at, at+1)

@@ -41,6 +41,8 @@ type Question struct {
 	Rounds bool `json:"rounds,omitempty"`
 	// Catalog has the types if InstanceTypes is empty; nil for the built-in ones.
 	Catalog *instances.Catalog `json:"-"`
+	// OnlyObjects asks about the pods of Objects and no others.
+	OnlyObjects bool `json:"-"`
 	// alone says that the only pod of Objects may have the name of one that exists. there are pods that count as placed on their nodes.
 	alone bool
 	there []hypothesis.Document
@@ -139,7 +141,7 @@ func (q *Question) asked(state *dryrun.State, added []*v1.Pod) (pods []*v1.Pod, 
 		}
 		pods = append(pods, state.Pods[i])
 	}
-	if len(q.Pods) == 0 && !q.alone {
+	if len(q.Pods) == 0 && !q.alone && !q.OnlyObjects {
 		for _, p := range state.Pods {
 			if waits(p) {
 				pods = append(pods, p)

@@ -5232,6 +5232,18 @@ export interface components {
             /** @description How many more pods are to fit. */
             for: number;
         };
+        /** @description What the nodes cost an hour in US dollars, as their labels say. Nodes without a price are left out. */
+        CapacityCost: {
+            perHour: number;
+            /** @description How much of it is for what no pod requests: a node is in use as much as its most requested resource. */
+            unusedPerHour: number;
+            /** @description The same when all pods are placed. */
+            thenUnusedPerHour: number;
+            /** @description What one of the placed pods takes of the price of its node, on average: as much as of the resource of which it takes the largest part. Absent if no node with a price takes one. */
+            perPodHour?: number;
+            /** @description How many nodes are left out. */
+            unpriced: number;
+        };
         /** @description The answer to a Capacity. */
         CapacityAnswer: {
             state: components["schemas"]["HypotheticalState"];
@@ -5246,6 +5258,8 @@ export interface components {
             complete: boolean;
             /** @description What is left when all pods are placed, by name. */
             resources: components["schemas"]["RemainingResource"][];
+            /** @description Absent if no node has a price. */
+            cost?: components["schemas"]["CapacityCost"];
             /** @description Absent unless the question asks for it. */
             nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
             /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
@@ -5755,6 +5769,8 @@ export interface components {
             fits: number;
             /** @description What keeps the next pod off one more node if enough is false. The node that it names is the one that was tried. Empty if one pod would fit there, and its group does not. */
             stopped: components["schemas"]["PluginNodes"][];
+            /** @description What one of these nodes costs an hour in US dollars. Absent if that is not known. */
+            pricePerHour?: number;
             /** @description Something that new nodes may bring, and the state does not tell, may be all that keeps the next pod off. Absent: false. */
             unknown?: boolean;
             /** @description What that is. Absent if there is nothing. */
@@ -7755,10 +7771,10 @@ export interface components {
             /** @description Grows with each entry. */
             number: number;
             /**
-             * @description launched, joined and ended are steps of an instance. noCapacity, launchFailed, interrupted and lost are failures that a user asked for. said is an event of Karpenter's, failed an error of a controller.
+             * @description launched, joined and ended are steps of an instance. noCapacity, launchFailed, interrupted and lost are failures that a user asked for. said is an event of Karpenter's, answered an answer to a ProvisioningRequest, failed an error of a controller.
              * @enum {string}
              */
-            kind: "launched" | "joined" | "ended" | "noCapacity" | "launchFailed" | "interrupted" | "lost" | "said" | "failed";
+            kind: "launched" | "joined" | "ended" | "noCapacity" | "launchFailed" | "interrupted" | "lost" | "said" | "answered" | "failed";
             /** Format: date-time */
             first: string;
             /**
@@ -8178,6 +8194,7 @@ export type RefusedPool = components['schemas']['RefusedPool'];
 export type Capacity = components['schemas']['Capacity'];
 export type NodeCount = components['schemas']['NodeCount'];
 export type NodesNeeded = components['schemas']['NodesNeeded'];
+export type CapacityCost = components['schemas']['CapacityCost'];
 export type CapacityAnswer = components['schemas']['CapacityAnswer'];
 export type CapacityGroup = components['schemas']['CapacityGroup'];
 export type ShadowRequest = components['schemas']['ShadowRequest'];

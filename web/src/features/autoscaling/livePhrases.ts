@@ -35,16 +35,18 @@ export function entrySentence(entry: KarpenterEntry): string {
     capacityType: offer?.capacityType ?? '',
     price: price(offer?.pricePerHour ?? 0),
   }
+  const name = object ? (object.namespace ? `${object.namespace}/${object.name}` : object.name) : ''
+  const about = object ? `${object.kind} ${name}` : ''
   if (kind !== 'said') {
     return t(`autoscaling.live.entry.${kind}${kind === 'failed' && node ? 'Node' : ''}`, {
       node,
       pool,
       notice: formatDuration(seconds),
+      about,
+      reason,
       ...place,
     })
   }
-  const name = object ? (object.namespace ? `${object.namespace}/${object.name}` : object.name) : ''
-  const about = object ? `${object.kind} ${name}` : ''
   return known(reason)
     ? t(`autoscaling.live.reason.${reason}`, { about })
     : t('autoscaling.live.reasonOther', { about, reason })

@@ -55,6 +55,7 @@ export const autoscaling = {
         interrupted: 'The cloud takes the spot instance of {node} back in {notice}.',
         lost: 'The notice is over: the instance of {node} is gone, with the pods that were still on it.',
         failed: 'A controller of Karpenter’s failed.',
+        answered: '{about}: the answer is {reason}.',
         failedNode: 'The cloud could not make the node {node}.',
       },
       reason: {

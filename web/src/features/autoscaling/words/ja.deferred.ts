@@ -49,6 +49,7 @@ export const autoscaling: typeof english.autoscaling = {
         interrupted: 'クラウドが {node} のスポットインスタンスを {notice} 後に取り上げます。',
         lost: '予告の時間が過ぎ、{node} のインスタンスは残っていた Pod とともに失われました。',
         failed: 'Karpenter のコントローラーが失敗しました。',
+        answered: '{about} への回答は {reason} です。',
         failedNode: 'クラウドがノード {node} を作れませんでした。',
       },
       reason: {

@@ -27,6 +27,8 @@ func (s *simulator) openBranches() error {
 	b := branch.New(branch.Options{
 		Dir:   filepath.Join(s.prepared.dataDir, "branches"),
 		Flags: s.options.BranchFlags,
+		// Karpenter acts in a branch as it does here, whether a flag or a user turned it on.
+		DataDir: s.prepared.dataDir, Inherited: []string{karpenterSettings},
 		Present: func(ctx context.Context, w io.Writer) error {
 			return s.transfers.Export(ctx, w, transfer.ExportOptions{Format: transfer.JSON})
 		},

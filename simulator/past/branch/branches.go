@@ -49,6 +49,10 @@ type Options struct {
 	Dir string
 	// Flags are those of every child's command line.
 	Flags []string
+	// DataDir is the trunk's data directory, and Inherited names the files of a data directory that a branch of the trunk, or of another
+	// branch, has from the beginning: settings that are no objects. Branches of lessons and of given objects begin without them.
+	DataDir   string
+	Inherited []string
 	// Present writes the state of the trunk, in the format of an export.
 	Present func(ctx context.Context, w io.Writer) error
 	// Past is nil when the trunk has no time line.
@@ -356,6 +360,8 @@ func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 type source struct {
 	write func(ctx context.Context, w io.Writer) (*Moment, error)
 	flags []string
+	// data is the data directory that the branch inherits from; empty for none.
+	data string
 }
 
 // check completes the request and returns where its state comes from.
@@ -397,7 +403,7 @@ func (b *Branches) check(q *Request) (source, error) {
 	case q.At != "":
 		return b.ofPast(q.At)
 	}
-	return source{write: func(ctx context.Context, w io.Writer) (*Moment, error) { return nil, b.opts.Present(ctx, w) }}, nil
+	return source{data: b.opts.DataDir, write: func(ctx context.Context, w io.Writer) (*Moment, error) { return nil, b.opts.Present(ctx, w) }}, nil
 }
 
 func (b *Branches) ofLesson(id string) (source, error) {
@@ -433,7 +439,7 @@ func (b *Branches) ofPast(at string) (source, error) {
 	if b.opts.Past == nil {
 		return source{}, refuse(Unknown, "this simulator has no time line")
 	}
-	return source{write: func(ctx context.Context, w io.Writer) (*Moment, error) {
+	return source{data: b.opts.DataDir, write: func(ctx context.Context, w io.Writer) (*Moment, error) {
 		number, time, err := b.opts.Past.WriteState(ctx, at, w)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, refuse(Unknown, "%v", err)
@@ -545,13 +551,36 @@ func (b *Branches) fill(ctx context.Context, k *kept, from source, setup []Call)
 			return err
 		}
 	}
-	if err := errors.Join(k.note.write(dir), writeSetup(dir, setup)); err != nil {
+	if err := errors.Join(k.note.write(dir), writeSetup(dir, setup), b.inherit(from.data, filepath.Join(dir, dataName))); err != nil {
 		return fmt.Errorf("creating the branch: %w", err)
 	}
 	if err := os.Rename(dir, b.dirOf(k.name)); err != nil {
 		return fmt.Errorf("creating the branch: %w", err)
 	}
 	return datadir.SyncDir(b.opts.Dir)
+}
+
+// inherit copies the settings of a data directory into another one.
+func (b *Branches) inherit(from, to string) error {
+	if from == "" {
+		return nil
+	}
+	for _, name := range b.opts.Inherited {
+		content, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.MkdirAll(to, 0o700)
+		}
+		if err == nil {
+			err = datadir.WriteFile(filepath.Join(to, name), content)
+		}
+		if err != nil {
+			return fmt.Errorf("inheriting %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 func (b *Branches) writeStart(ctx context.Context, k *kept, path string, from source) error {
@@ -591,7 +620,7 @@ func (b *Branches) ofBranch(name, at string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return source{write: func(ctx context.Context, w io.Writer) (*Moment, error) {
+	return source{data: filepath.Join(b.dirOf(name), dataName), write: func(ctx context.Context, w io.Writer) (*Moment, error) {
 		path := to.URL.JoinPath("/api/v1/export")
 		var moment *Moment
 		if at != "" {

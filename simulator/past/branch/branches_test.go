@@ -109,6 +109,7 @@ type fake struct {
 	room   Room
 	flags  []string
 	past   Past
+	data   string
 	stderr bytes.Buffer
 	// now is the clock; nil for one that stands still.
 	now func() time.Time
@@ -123,7 +124,7 @@ func (f *fake) open(t *testing.T, dir string) *Branches {
 		f.now = func() time.Time { return time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC) }
 	}
 	b := New(Options{
-		Dir: dir, Flags: f.flags, Past: f.past, Stderr: &f.stderr,
+		Dir: dir, Flags: f.flags, Past: f.past, Stderr: &f.stderr, DataDir: f.data, Inherited: []string{"settings.json", "more.json"},
 		Present: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "the present")
 			return err
@@ -249,6 +250,39 @@ func TestStarts(t *testing.T) {
 				t.Errorf("the state that was loaded is still there: %v", err)
 			}
 		})
+	}
+}
+
+// TestSettingsAreInherited: a branch has the settings of what it continues, as they are when it is made, and others have none.
+func TestSettingsAreInherited(t *testing.T) {
+	dir, trunk := t.TempDir(), t.TempDir()
+	settings := filepath.Join(trunk, "settings.json")
+	write := func(path, content string) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(settings, "on")
+	b := (&fake{how: "well", past: past{}, data: trunk}).open(t, dir)
+	of := func(name string) string { return filepath.Join(dir, name, dataName, "settings.json") }
+	for _, tc := range []struct {
+		q    Request
+		want string
+	}{
+		{Request{Name: "present"}, "on"},
+		{Request{Name: "past", At: "17"}, "on"},
+		{Request{Name: "objects", Objects: []json.RawMessage{}}, ""},
+		{Request{Name: "lesson", Lesson: "filter"}, ""},
+	} {
+		create(t, b, tc.q)
+		await(t, b, tc.q.Name, Running)
+		if content, _ := os.ReadFile(of(tc.q.Name)); string(content) != tc.want {
+			t.Errorf("%s has the settings %q, want %q", tc.q.Name, content, tc.want)
+		}
+	}
+	write(settings, "off")
+	if content, err := os.ReadFile(of("present")); err != nil || string(content) != "on" {
+		t.Errorf("after the trunk's change, the branch has %q, %v", content, err)
 	}
 }
 

@@ -179,6 +179,21 @@ func TestBranches(t *testing.T) {
 	// A second branch continues the first one.
 	p.branches(t, http.MethodPost, "", `{"name":"b","of":"a"}`, &branch.Branch{})
 	awaitPods(t, clientOf(t, p.awaitBranch(t, "b", branch.Running).Kubeconfig))
+	if autoscaler(t, p, "b").On {
+		t.Error("Karpenter acts in a branch of one in which it does not")
+	}
+	// A third one has Karpenter, which a user has turned on since.
+	if a, err := p.request(http.MethodPut, "/api/v1/karpenter", strings.NewReader(`{"on": true, "registrationDelay": "7s"}`), func(r *http.Request) { r.Header.Set("Content-Type", "application/json") }); err != nil || a.status != http.StatusOK {
+		t.Fatalf("turning Karpenter on: %v %v", a, err)
+	}
+	p.branches(t, http.MethodPost, "", `{"name":"c"}`, &branch.Branch{})
+	p.awaitBranch(t, "c", branch.Running)
+	if got := autoscaler(t, p, "c"); !got.On || got.RegistrationDelay != "7s" {
+		t.Errorf("the branch has the settings %+v", got)
+	}
+	if got := p.branches(t, http.MethodDelete, "/c", "", nil); got != http.StatusNoContent {
+		t.Errorf("deleting c: %d", got)
+	}
 	if err := syscall.Kill(processOf(t, h, "b"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -220,6 +235,21 @@ func TestBranches(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(h.data, "branches")); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
+}
+
+type autoscalerSettings struct {
+	On                bool
+	RegistrationDelay string
+}
+
+// autoscaler returns the settings of Karpenter in a branch.
+func autoscaler(t *testing.T, p *program, branch string) autoscalerSettings {
+	t.Helper()
+	var state struct{ Settings autoscalerSettings }
+	if err := p.get("/branches/"+branch+"/api/v1/karpenter", &state); err != nil {
+		t.Fatal(err)
+	}
+	return state.Settings
 }
 
 // TestABranchOfATemporaryTrunk: it leaves nothing, however the trunk ends.

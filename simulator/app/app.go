@@ -434,10 +434,10 @@ const settleTime = 3 * time.Second
 // the backend is set.
 func (s *simulator) serve() {
 	s.web = server.New(server.Options{
-		Token:    s.prepared.token,
-		Assets:   web.FS(),
-		Logger:   s.options.Logger,
-		Version:  version.Get().Kubernetes,
+		Token:   s.prepared.token,
+		Assets:  web.FS(),
+		Logger:  s.options.Logger,
+		Version: process.Kubernetes(), Emulated: process.Emulated(), Emulatable: process.Emulatable(),
 		Gatherer: legacyregistry.DefaultGatherer,
 	})
 	done := make(chan struct{})

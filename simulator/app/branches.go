@@ -10,6 +10,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/past/branch"
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
 	"kube-scheduler-simulator/simulator/server"
@@ -40,9 +41,10 @@ func (s *simulator) openBranches() error {
 			_, err := s.parse(document)
 			return err
 		},
-		Past:      s.timeline,
-		Leftovers: controlplane.RemoveLeftovers,
-		Logger:    s.options.Logger,
+		CheckVersion: process.CanEmulate,
+		Past:         s.timeline,
+		Leftovers:    controlplane.RemoveLeftovers,
+		Logger:       s.options.Logger,
 	})
 	if err := b.Open(); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
-	"kube-scheduler-simulator/simulator/host/version"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
@@ -87,7 +87,7 @@ func (d *doors) Queues(ctx context.Context) (*admission.State, *submit.Configure
 }
 
 func (d *doors) Grounds() why.Grounds {
-	return why.Grounds{Cluster: "the simulated cluster", Version: version.Get().Kubernetes, Configuration: "cluster"}
+	return why.Grounds{Cluster: "the simulated cluster", Version: process.Kubernetes(), Configuration: "cluster"}
 }
 
 func (d *doors) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {

@@ -14,7 +14,6 @@ import (
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/host/process"
-	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/questions/ask"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/standalone"
@@ -286,7 +285,7 @@ func (a *asking) open(ctx context.Context, notes io.Writer) (*standalone.Cluster
 	cluster, err := standalone.Open(ctx, standalone.Options{
 		File: a.state, Recording: a.recording, At: a.at,
 		Kubeconfig: mirror.SourceOptions{Kubeconfig: a.kubeconfig, Context: a.inContext, QPS: a.qps},
-		Parse:      a.options.ParseConfiguration, OutOfTree: plugins, Version: version.Get().Kubernetes,
+		Parse:      a.options.ParseConfiguration, OutOfTree: plugins, Version: process.Kubernetes(),
 	})
 	if err != nil {
 		return nil, err

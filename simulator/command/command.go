@@ -111,7 +111,7 @@ func serve(with []Option) *cobra.Command {
 	options := optionsOf(with)
 	flags := newFlags("simulator [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
-	gates := flags.serve(&options)
+	kubernetes := flags.serve(&options)
 	flags.branch(&options)
 	return flags.runs(func(ctx context.Context) error {
 		if options.Branch != "" {
@@ -119,7 +119,7 @@ func serve(with []Option) *cobra.Command {
 			ctx, cancel = untilInputEnds(ctx)
 			defer cancel()
 		}
-		return start(ctx, options, flags, *gates)
+		return start(ctx, options, flags, kubernetes)
 	})
 }
 
@@ -131,8 +131,8 @@ func optionsOf(with []Option) app.Options {
 	return options
 }
 
-func start(ctx context.Context, options app.Options, flags flagSet, gates string) error {
-	if err := process.SetGates(gates); err != nil {
+func start(ctx context.Context, options app.Options, flags flagSet, kubernetes *kubernetesFlags) error {
+	if err := kubernetes.apply(); err != nil {
 		return err
 	}
 	options.TieSeed = flags.seed()
@@ -141,7 +141,25 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 	return app.Run(ctx, options, os.Stdout)
 }
 
-func (flags flagSet) serve(options *app.Options) (gates *string) {
+// kubernetesFlags say which Kubernetes the process is.
+type kubernetesFlags struct{ version, minCompatibility, gates string }
+
+func (flags flagSet) kubernetes() *kubernetesFlags {
+	k := &kubernetesFlags{}
+	flags.StringVar(&k.version, "kubernetes-version", "", "minor `version` of Kubernetes to emulate, such as 1.35: its feature gates and APIs, with the code of this program (default: this program's own)")
+	flags.StringVar(&k.minCompatibility, "min-compatibility-version", "", "oldest minor `version` of Kubernetes that the cluster's parts may have, as for kube-apiserver; some feature gates are on only from a certain one")
+	flags.StringVar(&k.gates, "feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
+	return k
+}
+
+func (k *kubernetesFlags) apply() error {
+	if err := process.Emulate(k.version, k.minCompatibility); err != nil {
+		return err
+	}
+	return process.SetGates(k.gates)
+}
+
+func (flags flagSet) serve(options *app.Options) *kubernetesFlags {
 	flags.StringVar(&options.Listen, "listen", options.Listen, "`address` of the web server; an address that is not loopback requires --token-file")
 	flags.StringVar(&options.DataDir, "data-dir", "", "`directory` that keeps the cluster (default: a temporary one, removed at exit)")
 	flags.BoolVar(&options.SharedDataDir, "allow-shared-data-dir", false, "take a data directory that belongs to another user, or that other users may write")
@@ -173,7 +191,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Lesson, lessonFlag, "", "")
 	_ = flags.MarkHidden(lessonFlag) // only a simulator that makes the sandbox of a lesson sets it
 	flags.Int64(tieSeedFlag, 0, "choose among nodes with the same total by this `number`, and search nodes one by one, so that another run makes the same decisions (default: random choice, as in Kubernetes)")
-	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
+	return flags.kubernetes()
 }
 
 func (flags flagSet) controlPlane(options *app.Options) {

@@ -19,7 +19,7 @@ func replayFile(with []Option) *cobra.Command {
 	options.Replay = playback
 	flags := newFlags("replay FILE [flags]",
 		"Plays a recording into a simulator, and compares the placements with those in the recording.")
-	gates := flags.serve(&options)
+	kubernetes := flags.serve(&options)
 	speed := flags.String("speed", "max", "`speed`: max, realtime, or how many times faster than real time")
 	flags.BoolVar(&playback.WaitForScheduler, "wait-for-scheduler", true, "let the scheduler become idle after each change; with --tie-seed, another run makes the same decisions")
 	flags.BoolVar(&playback.FollowRecording, "follow-recording", false, "make each decision in the recorded state: afterwards, move the pod to its recorded node")
@@ -39,7 +39,7 @@ func replayFile(with []Option) *cobra.Command {
 		if playback.Speed, err = parseSpeed(*speed); err != nil {
 			return err
 		}
-		return start(ctx, options, flags, *gates)
+		return start(ctx, options, flags, kubernetes)
 	})
 }
 

@@ -29,6 +29,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
@@ -147,7 +148,7 @@ type answeredCheck struct {
 // content also returns the title.
 func (r Report) content() (content, string) {
 	versions := version.Get()
-	c := content{Version: contentVersion, Provenance: provenance{Simulator: versions.Simulator, Kubernetes: versions.Kubernetes, Exported: r.Exported.UTC()}}
+	c := content{Version: contentVersion, Provenance: provenance{Simulator: versions.Simulator, Kubernetes: process.Kubernetes(), Exported: r.Exported.UTC()}}
 	switch {
 	case r.Lesson != nil:
 		c.Kind, c.Lesson = ofLesson, &lessonResult{Result: r.Lesson, Answers: []answeredCheck{}}

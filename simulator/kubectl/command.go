@@ -157,7 +157,7 @@ func (c *command) open(ctx context.Context) (*standalone.Cluster, error) {
 		return nil, err
 	}
 	o := standalone.Options{
-		File: c.state, OutOfTree: plugins.Registry(), Version: version.Get().Kubernetes,
+		File: c.state, OutOfTree: plugins.Registry(), Version: process.Kubernetes(),
 		Parse: func(document []byte) (*config.Configuration, error) { return Parse(ctx, document) },
 	}
 	if c.state == "" {

@@ -46,9 +46,11 @@ type Status struct {
 	Inactive int `json:"inactive,omitempty"`
 	// Replay says that a recording is loaded, whether it plays or not.
 	Replay bool `json:"replay,omitempty"`
-	// Version is the version of Kubernetes. SetStatus sets it from Options.Version.
-	Version   string          `json:"version"`
-	Scheduler SchedulerStatus `json:"scheduler"`
+	// Version, Emulated and Emulatable are those of Options, from where SetStatus sets them.
+	Version    string          `json:"version"`
+	Emulated   string          `json:"emulated,omitempty"`
+	Emulatable []string        `json:"emulatable,omitempty"`
+	Scheduler  SchedulerStatus `json:"scheduler"`
 }
 
 // ControlPlane says where the cluster's API server runs.
@@ -75,7 +77,7 @@ type SchedulerStatus struct {
 // Warnings: do not change them afterwards.
 func (s *Server) SetStatus(st Status) {
 	if st.Version == "" {
-		st.Version = s.opts.Version
+		st.Version, st.Emulated, st.Emulatable = s.opts.Version, s.opts.Emulated, s.opts.Emulatable
 	}
 	if st.Phase == "" {
 		st.Phase = Starting

@@ -1,7 +1,7 @@
-// Package process owns what belongs to the whole process: Kubernetes' feature gates, the errors
+// Package process owns what belongs to the whole process: the version of Kubernetes that it emulates, Kubernetes' feature gates, the errors
 // that Kubernetes' parts report to it, and how far the heap may grow before Go collects garbage.
 //
-// It may import Kubernetes' libraries.
+// It may import Kubernetes' libraries and simulator/host/version.
 package process
 
 import (

@@ -56,6 +56,8 @@ type Branch struct {
 	// objects.
 	From      *Moment   `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
+	// KubernetesVersion is the minor version that it emulates; empty if that is the trunk's.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// UsedAt is when a client last asked it for something; nil since the start of the trunk.
 	UsedAt *time.Time `json:"usedAt,omitempty"`
 	State  State      `json:"state"`
@@ -101,6 +103,8 @@ type Request struct {
 	Setup []Call `json:"setup,omitempty"`
 	// Asleep: the branch is made, and starts when a user asks for it.
 	Asleep bool `json:"asleep,omitempty"`
+	// KubernetesVersion is the minor version that the branch emulates, such as 1.35; by default that of the trunk.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 }
 
 // Call is a request that the trunk makes to a new branch. A start that did not complete the calls

@@ -63,6 +63,8 @@ type Options struct {
 	// CheckConfiguration returns an error for an invalid KubeSchedulerConfiguration. Default: all
 	// are valid.
 	CheckConfiguration func(document []byte) error
+	// CheckVersion returns an error for a minor version of Kubernetes that a branch cannot emulate. Default: it can emulate all.
+	CheckVersion func(minor string) error
 	// Leftovers removes what the control plane of a data directory has left elsewhere. Default:
 	// nothing.
 	Leftovers func(dataDir string) error
@@ -118,6 +120,9 @@ const measuresEvery = 10 * time.Second
 
 // New returns the branches of a directory. Open reads them.
 func New(opts Options) *Branches {
+	if opts.CheckVersion == nil {
+		opts.CheckVersion = func(string) error { return nil }
+	}
 	if opts.CheckConfiguration == nil {
 		opts.CheckConfiguration = func([]byte) error { return nil }
 	}
@@ -280,7 +285,7 @@ func (b *Branches) named(name string) (*kept, error) {
 // shown leaves out the memory. The caller holds the lock.
 func (b *Branches) shown(k *kept) Branch {
 	shown := Branch{
-		Name: k.name, Title: k.note.Title, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt,
+		Name: k.name, Title: k.note.Title, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt, KubernetesVersion: k.note.KubernetesVersion,
 		State: k.state, Message: k.message, Bytes: k.bytes, Path: "/branches/" + k.name + "/", Kubeconfig: filepath.Join(b.dirOf(k.name), dataName, "kubeconfig"),
 	}
 	if !k.used.IsZero() {
@@ -339,7 +344,7 @@ func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 	if err != nil {
 		return Branch{}, err
 	}
-	k.note.Flags = start.flags
+	k.note.Flags, k.note.KubernetesVersion = start.flags, q.KubernetesVersion
 	if err := b.fill(ctx, k, start, q.Setup); err != nil {
 		b.mu.Lock()
 		delete(b.all, k.name)
@@ -381,6 +386,11 @@ func (b *Branches) check(q *Request) (source, error) {
 		return source{}, refuse(Invalid, "give the objects to start from, or of and at, not both")
 	case q.Objects == nil && q.Configuration != "":
 		return source{}, refuse(Invalid, "a configuration needs objects: other states have their own")
+	}
+	if q.KubernetesVersion != "" {
+		if err := b.opts.CheckVersion(q.KubernetesVersion); err != nil {
+			return source{}, refuse(Invalid, "kubernetesVersion: %v", err)
+		}
 	}
 	if err := cmp.Or(checkTitle(q.Title), checkSetup(q.Setup)); err != nil {
 		return source{}, err

@@ -140,6 +140,12 @@ func (f *fake) open(t *testing.T, dir string) *Branches {
 			cmd.Env = append(os.Environ(), behaviour+"="+f.how)
 			return cmd
 		},
+		CheckVersion: func(minor string) error {
+			if minor == "1.2" {
+				return errors.New("too old")
+			}
+			return nil
+		},
 		Room: func(string) (Room, error) { return f.room, nil },
 		Now:  f.now,
 	})
@@ -300,6 +306,7 @@ func TestRefusalsChangeNothing(t *testing.T) {
 		{name: "a long name", q: Request{Name: strings.Repeat("a", 64)}, reason: Invalid, want: "no more than 63"},
 		{name: "a taken name", q: Request{Name: "taken"}, reason: Taken, want: `there is a branch "taken" already`},
 		{name: "an unknown purpose", q: Request{Purpose: "fun"}, reason: Invalid, want: "want one of [branch lesson preset import replay]"},
+		{name: "an old version", q: Request{KubernetesVersion: "1.2"}, reason: Invalid, want: "kubernetesVersion: too old"},
 		{name: "a long title", q: Request{Title: strings.Repeat("a", maxTitle+1)}, reason: Invalid, want: "title: want at most 100 characters"},
 		{name: "a setup that reads", q: Request{Setup: []Call{{Method: "GET", Path: "/api/v1/export"}}}, reason: Invalid, want: "setup[0].method: want POST, PUT or PATCH"},
 		{name: "a setup of another place", q: Request{Setup: []Call{{Method: "PUT", Path: "/api/v1/../../kubernetes"}}}, reason: Invalid, want: "setup[0].path: want a path below /api/v1/"},

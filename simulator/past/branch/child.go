@@ -103,7 +103,11 @@ func (b *Branches) attend(ctx context.Context, k *kept, c *child, stderr io.Writ
 		return err
 	}
 	args := []string{"--branch", k.name, "--listen", "127.0.0.1:0", "--data-dir", data, "--token-file", filepath.Join(dir, tokenFile)}
-	cmd := b.opts.Command(append(append(args, b.opts.Flags...), k.note.Flags...))
+	args = append(append(args, b.opts.Flags...), k.note.Flags...)
+	if k.note.KubernetesVersion != "" { // the last flag counts
+		args = append(args, "--min-compatibility-version=", "--kubernetes-version="+k.note.KubernetesVersion)
+	}
+	cmd := b.opts.Command(args)
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	// A signal of the terminal reaches only this process, which stops its children in order.

@@ -44,6 +44,8 @@ type note struct {
 	From      *Moment   `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	Flags     []string  `json:"flags,omitempty"`
+	// KubernetesVersion is that of Branch.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Remark says what the child could not load.
 	Remark string `json:"remark,omitempty"`
 }

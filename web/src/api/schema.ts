@@ -2063,6 +2063,10 @@ export interface components {
             /** @description The version of Kubernetes. */
             version: string;
             scheduler: components["schemas"]["SchedulerStatus"];
+            /** @description The minor version of Kubernetes whose feature gates and APIs the cluster has, such as 1.35; absent if that is its own. */
+            emulated?: string;
+            /** @description The minor versions that a branch may emulate, the newest first, which is that of the program. */
+            emulatable?: string[];
         };
         /** @description An operation on the whole cluster that is in progress. */
         Operation: {
@@ -6264,6 +6268,8 @@ export interface components {
             bytes: number;
             /** @description What its process takes, in bytes; absent when it does not run. */
             memoryBytes?: number;
+            /** @description The minor version of Kubernetes that it emulates; absent if that is the trunk’s. */
+            kubernetesVersion?: string;
         };
         BranchChange: {
             /** @description The new name, a DNS label. */
@@ -6320,6 +6326,8 @@ export interface components {
             memoryBytes?: number;
             /** @description The path of the trunk's web application. */
             trunk: string;
+            /** @description The minor version of Kubernetes that it emulates; absent if that is the trunk’s. */
+            kubernetesVersion?: string;
         };
         /** @description A past moment. */
         BranchMoment: {
@@ -6355,6 +6363,8 @@ export interface components {
             setup?: components["schemas"]["BranchCall"][];
             /** @description Make the branch, but do not start it. */
             asleep?: boolean;
+            /** @description The minor version of Kubernetes to emulate, such as 1.35: its feature gates and APIs, with the code of this program. By default that of the trunk. */
+            kubernetesVersion?: string;
         };
         BranchCall: {
             /** @enum {string} */

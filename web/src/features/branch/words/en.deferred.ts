@@ -50,6 +50,10 @@ export const workspace = {
     createDo: 'Create and open',
     bring: 'Choose it…',
     from: 'Start from',
+    version: 'Kubernetes',
+    ofVersion: 'Kubernetes {version}',
+    versionSame: 'as here ({version})',
+    versionEmulated: '{version}, emulated',
     costs: 'It takes about 300 MiB of memory while it runs.',
     suggested: { copy: 'Copy of {name}', nothing: 'Empty cluster', file: 'Import', recording: 'Replay' },
     source: {

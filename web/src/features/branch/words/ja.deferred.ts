@@ -51,6 +51,10 @@ export const workspace: typeof english.workspace = {
     createDo: '作成して開く',
     bring: '選択…',
     from: '元にするもの',
+    version: 'Kubernetes',
+    ofVersion: 'Kubernetes {version}',
+    versionSame: 'ここと同じ（{version}）',
+    versionEmulated: '{version}（エミュレート）',
     costs: '実行中は約 300 MiB のメモリを使います。',
     suggested: { copy: '{name} のコピー', nothing: '空のクラスター', file: 'インポート', recording: 'リプレイ' },
     source: {

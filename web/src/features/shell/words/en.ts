@@ -55,6 +55,19 @@ export const shell = {
     staleQuiet:
       'The simulator is not responding. This page shows the state as of {time} and updates by itself when the simulator responds.',
   },
+  emulation: {
+    badge: 'Emulates {version}',
+    hint: 'Kubernetes {version}',
+    title: 'Emulating Kubernetes {version}',
+    does: 'Its feature gates and the APIs that it serves are those of Kubernetes {version}, as with --emulated-version of kube-apiserver.',
+    doesNot: 'What emulation does not do',
+    limit: {
+      code: 'Code that no feature gate guards is that of the program’s own version.',
+      formulas: 'NodeResourcesBalancedAllocation scores by its formula since 1.36.',
+      messages: 'Reasons and events have the words of the program’s own version.',
+      gates: 'A feature gate that a later version has removed cannot be set: its feature is always on, or gone.',
+    },
+  },
   state: {
     unknown: 'Simulator unreachable',
     starting: 'Simulator starting',

@@ -56,6 +56,19 @@ export const shell: typeof english.shell = {
     stale: 'シミュレーターとの接続が切れました。表示は {time} 時点の状態です。再接続すると最新の状態を取得します。',
     staleQuiet: 'シミュレーターが応答しません。表示は {time} 時点の状態です。応答が戻ると自動的に更新されます。',
   },
+  emulation: {
+    badge: '{version} をエミュレート中',
+    hint: 'Kubernetes {version}',
+    title: 'Kubernetes {version} のエミュレート',
+    does: 'フィーチャーゲートと提供する API は Kubernetes {version} のものです。kube-apiserver の --emulated-version と同じです。',
+    doesNot: 'エミュレートしないもの',
+    limit: {
+      code: 'フィーチャーゲートで切り替わらないコードは、このプログラム自身のバージョンのものです。',
+      formulas: 'NodeResourcesBalancedAllocation のスコアは 1.36 以降の計算式です。',
+      messages: '理由やイベントの文言は、このプログラム自身のバージョンのものです。',
+      gates: '後のバージョンで削除されたフィーチャーゲートは設定できません。その機能は常に有効か、なくなっています。',
+    },
+  },
   state: {
     unknown: 'シミュレーターに接続できません',
     starting: 'シミュレーター起動中',

@@ -24,8 +24,9 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
+
+	"kube-scheduler-simulator/scheduler/builtin"
 )
 
 // World is a cluster in memory. Call its methods from one goroutine at a time; the informers may be
@@ -66,7 +67,7 @@ func newWorld(client kubernetes.Interface, newInformer func() *informer) *World 
 	}
 	w.factory = &factory{informers.NewSharedInformerFactory(client, 0), w, map[schema.GroupVersionResource]*informer{}}
 	w.dynamic = &dynamicFactory{world: w, make: newInformer, informers: map[schema.GroupVersionResource]*informer{}}
-	for gvk, of := range scheme.Scheme.AllKnownTypes() {
+	for gvk, of := range builtin.Scheme.AllKnownTypes() {
 		o, isObject := reflect.New(of).Interface().(metav1.Object)
 		if !isObject || gvk.Version == runtime.APIVersionInternal {
 			continue
@@ -152,10 +153,10 @@ func (w *World) unstructured(u *unstructured.Unstructured) (*kind, metav1.Object
 // that Kubernetes' client library knows becomes typed. It returns all others as they are.
 func Typed(o runtime.Object) (runtime.Object, error) {
 	u, ok := o.(*unstructured.Unstructured)
-	if !ok || !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
+	if !ok || !builtin.Is(u.GroupVersionKind()) {
 		return o, nil
 	}
-	typed, err := scheme.Scheme.New(u.GroupVersionKind())
+	typed, err := builtin.Scheme.New(u.GroupVersionKind())
 	if err != nil {
 		return nil, fmt.Errorf("making a %s: %w", u.GroupVersionKind(), err)
 	}
@@ -169,7 +170,7 @@ func (w *World) kind(gvk schema.GroupVersionKind) *kind {
 	if k := w.byGVK[gvk]; k != nil {
 		return k
 	}
-	if gvk.Kind == "" || gvk.Version == "" || scheme.Scheme.Recognizes(gvk) {
+	if gvk.Kind == "" || gvk.Version == "" || builtin.Is(gvk) {
 		return nil
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
 	"kube-scheduler-simulator/scheduler/memory"
@@ -226,5 +227,24 @@ func TestRead(t *testing.T) {
 	listed, err := nodes.List(labels.Everything())
 	if err != nil || len(listed) != 2 || !w.Read(nodeKind) || w.Read(podKind) {
 		t.Errorf("%v: %v", err, listed)
+	}
+}
+
+// TestKindsOfLibraries: a kind that a library adds to client-go's scheme stays a custom resource.
+func TestKindsOfLibraries(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "libraries.example.com", Version: "v1", Kind: "Pool"}
+	scheme.Scheme.AddKnownTypeWithName(gvk, &v1.Node{}) // as Karpenter does
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	u.SetName("a")
+	if typed, err := memory.Typed(u); err != nil || typed != runtime.Object(u) {
+		t.Errorf("it became a %T, %v", typed, err)
+	}
+	w := memory.NewWorld(fake.NewClientset())
+	if err := w.Set(u); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Get(gvk, "", "a"); got != runtime.Object(u) {
+		t.Errorf("the world has %v", got)
 	}
 }

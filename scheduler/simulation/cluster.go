@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/memory"
 )
 
@@ -193,14 +193,14 @@ func (c *cluster) uid() types.UID {
 func (c *cluster) typed(o runtime.Object) (object, schema.GroupVersionKind, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk.Empty() {
-		kinds, _, err := scheme.Scheme.ObjectKinds(o)
+		kinds, _, err := builtin.Scheme.ObjectKinds(o)
 		if err != nil || len(kinds) == 0 {
 			return nil, gvk, apierrors.NewBadRequest(fmt.Sprintf("an object of type %T has no kind", o))
 		}
 		gvk = kinds[0]
 	}
-	if u, ok := o.(*unstructured.Unstructured); ok && scheme.Scheme.Recognizes(gvk) {
-		into, err := scheme.Scheme.New(gvk)
+	if u, ok := o.(*unstructured.Unstructured); ok && builtin.Is(gvk) {
+		into, err := builtin.Scheme.New(gvk)
 		if err != nil {
 			return nil, gvk, err
 		}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	appsdefaults "k8s.io/kubernetes/pkg/apis/apps/v1"
 	batchdefaults "k8s.io/kubernetes/pkg/apis/batch/v1"
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -23,6 +22,7 @@ import (
 	groupdefaults "k8s.io/kubernetes/pkg/apis/scheduling/v1beta1"
 	storagedefaults "k8s.io/kubernetes/pkg/apis/storage/v1"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
@@ -105,7 +105,7 @@ func Defaulted(u *unstructured.Unstructured) (runtime.Object, error) {
 	if !known {
 		return nil, nil
 	}
-	into, err := scheme.Scheme.New(u.GroupVersionKind())
+	into, err := builtin.Scheme.New(u.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (c *cluster) kindOf(gvk schema.GroupVersionKind) (kindInfo, error) {
 	if namespaced, custom := c.custom[gvk]; custom {
 		return kindInfo{namespaced: namespaced}, nil
 	}
-	if !scheme.Scheme.Recognizes(gvk) && c.world.Read(gvk) {
+	if !builtin.Is(gvk) && c.world.Read(gvk) {
 		return kindInfo{namespaced: true}, nil
 	}
 	return kindInfo{}, &UnsupportedError{GVK: gvk, What: fmt.Sprintf("kind %s of %s", gvk.Kind, gvk.GroupVersion())}

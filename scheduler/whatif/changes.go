@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	kjson "sigs.k8s.io/json"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
@@ -273,7 +273,7 @@ func namespaceOf(gvk schema.GroupVersionKind, namespace string) string {
 	switch {
 	case clusterScoped[gvk.GroupKind()]:
 		return ""
-	case namespace == "" && scheme.Scheme.Recognizes(gvk):
+	case namespace == "" && builtin.Is(gvk):
 		return metav1.NamespaceDefault
 	}
 	return namespace

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 )
 
@@ -36,5 +38,20 @@ func TestControllersAreNamedOnce(t *testing.T) {
 	}
 	if got := strings.Join(n.ControllersNotAsked, ", "); got != "Kueue, ReplicaSet.apps, Rollout.argoproj.io" {
 		t.Error(got)
+	}
+}
+
+// TestNamespaceOf: a kind that a library adds to client-go's scheme gets no namespace that nobody gave it.
+func TestNamespaceOf(t *testing.T) {
+	library := schema.GroupVersionKind{Group: "libraries.example.com", Version: "v1", Kind: "Pool"}
+	scheme.Scheme.AddKnownTypeWithName(library, &v1.Node{}) // as Karpenter does
+	for gvk, want := range map[schema.GroupVersionKind]string{
+		v1.SchemeGroupVersion.WithKind("Node"): "",
+		v1.SchemeGroupVersion.WithKind("Pod"):  metav1.NamespaceDefault,
+		library:                                "",
+	} {
+		if got := namespaceOf(gvk, ""); got != want {
+			t.Errorf("a %s without a namespace is in %q", gvk.Kind, got)
+		}
 	}
 }

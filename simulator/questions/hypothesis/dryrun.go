@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
@@ -163,7 +164,7 @@ func decodeAnswer(result rest.Result) (runtime.Object, error) {
 
 // decoded returns an object of its own type, or as *unstructured.Unstructured if its kind has none.
 func decoded(data []byte) (runtime.Object, error) {
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
+	object, _, err := builtin.Codecs.UniversalDeserializer().Decode(data, nil, nil)
 	if runtime.IsNotRegisteredError(err) {
 		object, _, err = unstructured.UnstructuredJSONScheme.Decode(data, nil, nil)
 	}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/cluster/objects"
@@ -214,7 +213,7 @@ func (w *writer) change(title string, one timeline.ObjectWrite) error {
 	value := named(one.After)
 	value["patch"] = patch
 	// A strategic merge patch merges some lists, and a JSON merge patch none.
-	if scheme.Scheme.Recognizes(one.After.GroupVersionKind()) && hasList(patch) {
+	if objects.TakesStrategicMerge(one.After.GroupVersionKind()) && hasList(patch) {
 		value["patch"] = operations(nil, "", settable(one.Before), patch)
 	}
 	return w.step(title, "patch", value)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 	"kube-scheduler-simulator/simulator/scenarios/openb"
@@ -198,7 +198,7 @@ func (s *objectSource) add(l *loader, d *decoder.Decoder, n *yaml.Node, at strin
 	s.templates = append(s.templates, t)
 }
 
-var strictDecoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, jsonserializer.SerializerOptions{Strict: true})
+var strictDecoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, builtin.Scheme, builtin.Scheme, jsonserializer.SerializerOptions{Strict: true})
 
 // checkObject reports fields that the kind does not have; of Kubernetes' kinds only.
 func (l *loader) checkObject(d *decoder.Decoder, t *template, made *unstructured.Unstructured) {
@@ -212,13 +212,13 @@ func (l *loader) checkObject(d *decoder.Decoder, t *template, made *unstructured
 		return
 	}
 	for _, problem := range validation.NameIsDNSSubdomain(made.GetName(), false) {
-		if made.GetName() != "" && scheme.Scheme.Recognizes(gvk) {
+		if made.GetName() != "" && builtin.Is(gvk) {
 			d.Add(decoder.Locate(t.place, "metadata.name"), yamlsource.Child(t.at, "metadata.name"), "%q: %s", made.GetName(), problem)
 			return
 		}
 	}
-	if !scheme.Scheme.Recognizes(gvk) {
-		if scheme.Scheme.IsGroupRegistered(gvk.Group) {
+	if !builtin.Is(gvk) {
+		if builtin.Scheme.IsGroupRegistered(gvk.Group) {
 			d.Add(decoder.Locate(t.place, "kind"), t.at, "there is no kind %s in %s", gvk.Kind, made.GetAPIVersion())
 		}
 		return

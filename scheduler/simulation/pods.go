@@ -43,7 +43,8 @@ type podState struct {
 type podStep int
 
 const (
-	ends podStep = iota + 1
+	starts podStep = iota + 1
+	ends
 	stops
 	isCollected
 )
@@ -163,11 +164,17 @@ func (l *podLife) reconcile(r ref, pod *v1.Pod) error {
 		l.wake(r.key, podState{string(pod.UID), stops, pod.DeletionTimestamp.Unix()}, l.untilStopped(pod), true, func() { l.stopped(r) })
 		return nil
 	case pod.Status.Phase == v1.PodPending:
-		status, err := standin.PodRunning(pod, l.timeline.stamp())
-		if err != nil {
-			return err
+		if d, err := time.ParseDuration(pod.Annotations[standin.AnnotationStartupDuration]); err == nil && d > 0 {
+			l.wake(r.key, podState{string(pod.UID), starts, 0}, d, true, func() {
+				if pod, exists := l.get(podKind, r.key).(*v1.Pod); exists && pod.Status.Phase == v1.PodPending && pod.DeletionTimestamp == nil {
+					if err := l.run(pod); err != nil {
+						l.fail(err)
+					}
+				}
+			})
+			return nil
 		}
-		return l.setStatus(pod, status)
+		return l.run(pod)
 	case pod.Status.Phase == v1.PodRunning && lostSight(pod):
 		status, err := standin.PodBack(pod, l.timeline.stamp())
 		if err != nil {
@@ -178,6 +185,15 @@ func (l *podLife) reconcile(r ref, pod *v1.Pod) error {
 		return l.awaitEnd(r, pod)
 	}
 	return nil
+}
+
+// run makes a pod ready.
+func (l *podLife) run(pod *v1.Pod) error {
+	status, err := standin.PodRunning(pod, l.timeline.stamp())
+	if err != nil {
+		return err
+	}
+	return l.setStatus(pod, status)
 }
 
 // wake sets the next step of a pod. It does nothing if the step is set already.

@@ -289,3 +289,18 @@ func TestWorkloads(t *testing.T) {
 		})
 	}
 }
+
+// TestPodsTakeTimeToStart: a pod is ready as long after it has a node as its annotation says, and a run that settles waits for it.
+func TestPodsTakeTimeToStart(t *testing.T) {
+	s := start(t, simulation.Options{})
+	create(t, s, node("a", "4"), strings.Replace(pod("slow", "1"), "name: slow", "name: slow, annotations: {kube-scheduler-simulator.sigs.k8s.io/startup-duration: 10s}", 1), pod("quick", "1"))
+	begun := s.Now()
+	must(t, s.Advance(t.Context(), 9*time.Second))
+	if diff := cmp.Diff([]string{"quick a Running", "slow a Pending"}, placements(s)); diff != "" {
+		t.Error(diff)
+	}
+	must(t, s.Settle(t.Context()))
+	if diff := cmp.Diff([]string{"quick a Running", "slow a Running"}, placements(s)); diff != "" || s.Now().Sub(begun).Round(time.Millisecond) != 10*time.Second {
+		t.Errorf("after %s: %s", s.Now().Sub(begun), diff)
+	}
+}

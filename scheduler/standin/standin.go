@@ -25,6 +25,8 @@ const (
 	// an indexed Job it may map completion indexes to exit codes, as in
 	// "1=42,3=1"; the other indexes exit with 0.
 	AnnotationExitCode = annotation.Prefix + "exit-code"
+	// AnnotationStartupDuration is how long a pod takes from its node to being ready, such as 10s. Without it, no time passes.
+	AnnotationStartupDuration = annotation.Prefix + "startup-duration"
 	// AnnotationShutdownDuration is how long a pod's containers take to stop after the pod is
 	// deleted, such as 5s. The grace period bounds it. Without it, containers use up the grace
 	// period unless it is Kubernetes' default of 30 seconds. Then they stop at once, because most

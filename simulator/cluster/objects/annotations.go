@@ -34,6 +34,7 @@ const (
 	AnnotationDevices          = standin.AnnotationDevices
 	AnnotationRunDuration      = standin.AnnotationRunDuration
 	AnnotationExitCode         = standin.AnnotationExitCode
+	AnnotationStartupDuration  = standin.AnnotationStartupDuration
 	AnnotationShutdownDuration = standin.AnnotationShutdownDuration
 
 	// AnnotationNUMA splits a virtual node into NUMA nodes, in YAML or JSON; see virtualnode.Cut.

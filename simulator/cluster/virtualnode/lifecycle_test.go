@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 
+	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -79,6 +80,25 @@ func TestStartsOnce(t *testing.T) {
 	}
 	if err := stopped.Start(t.Context()); err == nil {
 		t.Error("it started after Stop")
+	}
+}
+
+// TestPodsTakeTimeToStart: a pod is ready no sooner than its annotation says.
+func TestPodsTakeTimeToStart(t *testing.T) {
+	ns := namespace(t, shared)
+	pool(t, shared, ns, 1)
+	pods := shared.client.CoreV1().Pods(ns)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "slow", Annotations: map[string]string{objects.AnnotationStartupDuration: "1500ms"}}, Spec: podSpec(ns)}
+	if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	clustertest.Eventually(t, "it runs", func(ctx context.Context) (bool, error) {
+		got, err := pods.Get(ctx, "slow", metav1.GetOptions{})
+		return err == nil && got.Status.Phase == corev1.PodRunning, err
+	})
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("it runs after %s", took)
 	}
 }
 

@@ -37,6 +37,7 @@ var annotations = fields{
 	objects.AnnotationFailure:                          oneOf(objects.FailureNotReady, objects.FailureUnreachable),
 	objects.AnnotationImportedNode:                     nodeName,
 	objects.AnnotationRunDuration:                      text((*Redactor).duration),
+	objects.AnnotationStartupDuration:                  text((*Redactor).duration),
 	objects.AnnotationShutdownDuration:                 text((*Redactor).duration),
 }
 

@@ -9,7 +9,7 @@ import { withoutServerMetadata } from '@/kubernetes/object'
  * and what a pod does.
  */
 const ownAnnotations =
-  /^(kube-scheduler-simulator\.sigs\.k8s\.io\/(?!(?:devices|numa|run-duration|exit-code|shutdown-duration)$)|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
+  /^(kube-scheduler-simulator\.sigs\.k8s\.io\/(?!(?:devices|numa|run-duration|exit-code|startup-duration|shutdown-duration)$)|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
 
 /**
  * A new object like this one, without the ties to its past: identity, owner, node, status

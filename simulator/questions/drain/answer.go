@@ -133,6 +133,8 @@ type Eviction struct {
 	Ready  *int   `json:"ready,omitempty"`
 	// Reasons are why the replacement finds no node.
 	Reasons []why.Reason `json:"reasons,omitempty"`
+	// Behind is the pod that its StatefulSet waits for before it creates the replacement; empty for none.
+	Behind string `json:"behind,omitempty"`
 }
 
 // Budget is a PodDisruptionBudget over time.

@@ -99,6 +99,9 @@ func (p *play) conclude() {
 			last = max(last, *n.Ends)
 		}
 	}
+	for _, m := range p.missing {
+		m.e.Behind = p.behind(m)
+	}
 	a.Summary.Nodes, a.Summary.Asked = len(p.nodes), len(p.evictions)
 	for _, e := range slices.Concat(p.evictions, p.preempted) {
 		if e.Evicted != nil && !e.Preempted {

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +19,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/cluster/eviction"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -33,6 +38,8 @@ type play struct {
 	// pods are those that are there, by namespace and name.
 	pods  map[types.NamespacedName]*pod
 	nodes []*node
+	// missing are pods of StatefulSets that have gone, and whose replacements are not created yet.
+	missing []*missing
 	// waiting are replacements without a node, in the order of the scheduler's queue.
 	waiting []*pod
 	// evictions are those that the drain asks for, and preempted those of pods that replacements take the place of.
@@ -48,6 +55,12 @@ type pod struct {
 	replaces *Eviction
 }
 
+// missing is a pod of a StatefulSet that has gone.
+type missing struct {
+	*pod
+	e *Eviction
+}
+
 // node is a node that is to be drained.
 type node struct {
 	*Node
@@ -55,19 +68,36 @@ type node struct {
 	left, failed int
 }
 
-// event happens at a time. Of those at one time the earlier made comes first.
+// event happens at a time. Of those at one time, what kubectl does comes after what happens in the cluster, because it looks at that; else the
+// earlier made comes first.
 type event struct {
-	at int
+	at      int
+	kubectl bool
 	// retries: it asks again, for ever, for what a budget refuses.
 	retries bool
 	do      func(context.Context) error
 }
 
-func (p *play) after(seconds int, do func(context.Context) error) { p.add(seconds, false, do) }
+// after adds what happens in the cluster, and then what kubectl does.
+func (p *play) after(seconds int, do func(context.Context) error) {
+	p.add(event{at: p.now + seconds, do: do})
+}
 
-func (p *play) add(seconds int, retries bool, do func(context.Context) error) {
-	p.events = append(p.events, event{p.now + seconds, retries, do})
-	slices.SortStableFunc(p.events, func(a, b event) int { return a.at - b.at })
+func (p *play) then(seconds int, do func(context.Context) error) {
+	p.add(event{at: p.now + seconds, kubectl: true, do: do})
+}
+
+func (p *play) add(e event) {
+	p.events = append(p.events, e)
+	slices.SortStableFunc(p.events, func(a, b event) int {
+		if a.at == b.at && a.kubectl != b.kubectl {
+			if a.kubectl {
+				return 1
+			}
+			return -1
+		}
+		return a.at - b.at
+	})
 }
 
 // run plays until nothing happens any more.
@@ -132,7 +162,7 @@ func (p *play) begin(ctx context.Context, names []string) error {
 		p.nodes = append(p.nodes, &node{Node: &p.answer.Nodes[i]})
 	}
 	for range min(p.q.AtOnce, len(p.nodes)) {
-		p.after(0, p.next)
+		p.then(0, p.next)
 	}
 	return nil
 }
@@ -167,15 +197,29 @@ func (p *play) next(ctx context.Context) error {
 		}
 		p.evictions = append(p.evictions, e)
 		target := p.pods[types.NamespacedName{Namespace: one.Namespace, Name: one.Name}]
-		p.after(0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) })
+		p.then(0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) })
+	}
+	if p.q.TimeoutSeconds > 0 {
+		p.then(p.q.TimeoutSeconds, func(context.Context) error {
+			p.giveUp(n)
+			return nil
+		})
 	}
 	p.finish(n)
 	return nil
 }
 
+// giveUp ends a node when its time is over, whether an eviction is refused or a pod takes longer to go.
+func (p *play) giveUp(n *node) {
+	if n.Ends == nil {
+		n.left, n.failed = 0, n.failed+n.left
+		p.finish(n)
+	}
+}
+
 // finish ends a node when nothing is left of it to wait for.
 func (p *play) finish(n *node) {
-	if n.left > 0 {
+	if n.left > 0 || n.Ends != nil {
 		return
 	}
 	n.Outcome = Emptied
@@ -187,11 +231,14 @@ func (p *play) finish(n *node) {
 
 func (p *play) end(n *node) {
 	n.Ends = new(p.now)
-	p.after(0, p.next)
+	p.then(0, p.next)
 }
 
 // evict asks for an eviction, and again later while a budget refuses it.
 func (p *play) evict(ctx context.Context, n *node, target *pod, e *Eviction) error {
+	if n.Ends != nil {
+		return nil
+	}
 	b, refused := p.refusal(target)
 	switch {
 	case refused != "":
@@ -201,7 +248,7 @@ func (p *play) evict(ctx context.Context, n *node, target *pod, e *Eviction) err
 		return nil
 	case target.leaving:
 		e.Fate, e.Evicted = Leaves, new(p.now)
-		p.after(p.q.StopSeconds, func(ctx context.Context) error {
+		p.after(p.stopOf(target), func(ctx context.Context) error {
 			n.left--
 			p.finish(n)
 			return p.leave(ctx, target)
@@ -215,17 +262,10 @@ func (p *play) evict(ctx context.Context, n *node, target *pod, e *Eviction) err
 	e.Budget = name
 	note(&b.out.Waits, e.Namespace+"/"+e.Name)
 	if p.q.TimeoutSeconds > 0 && p.now+retry >= *n.Begins+p.q.TimeoutSeconds {
-		// kubectl notices the end of its time at the next attempt.
-		p.after(*n.Begins+p.q.TimeoutSeconds-p.now, func(context.Context) error {
-			note(&b.out.Blocks, e.Namespace+"/"+e.Name)
-			n.left, n.failed = n.left-1, n.failed+1
-			p.finish(n)
-			return nil
-		})
-		return nil
+		return nil // kubectl gives the node up before it asks again
 	}
 	p.idle = p.idle || p.q.TimeoutSeconds == 0
-	p.add(retry, p.q.TimeoutSeconds == 0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) })
+	p.add(event{p.now + retry, true, p.q.TimeoutSeconds == 0, func(ctx context.Context) error { return p.evict(ctx, n, target, e) }})
 	return nil
 }
 
@@ -253,6 +293,13 @@ func (p *play) refusal(target *pod) (*budget, string) {
 // remove deletes a pod: it leaves after some time, and its controller creates another one. gone is called when it has left.
 func (p *play) remove(ctx context.Context, target *pod, e *Eviction, gone func()) error {
 	target.leaving = true
+	// Plugins do not count a pod that terminates, though it keeps its room.
+	leaving := target.Pod.DeepCopy()
+	leaving.DeletionTimestamp = new(metav1.NewTime(p.trial.Now()))
+	target.Pod = leaving
+	if err := p.trial.Apply(whatif.Change{Apply: leaving}); err != nil {
+		return fmt.Errorf("deleting %s/%s: %w", target.Namespace, target.Name, err)
+	}
 	owner := metav1.GetControllerOf(target.Pod)
 	if owner == nil {
 		e.Fate = Gone
@@ -264,12 +311,13 @@ func (p *play) remove(ctx context.Context, target *pod, e *Eviction, gone func()
 			}
 		}
 	}
-	p.after(p.q.StopSeconds, func(ctx context.Context) error {
+	p.after(p.stopOf(target), func(ctx context.Context) error {
 		if err := p.leave(ctx, target); err != nil {
 			return err
 		}
 		if owner != nil && owner.Kind == "StatefulSet" {
-			if err := p.create(ctx, target, e); err != nil {
+			p.missing = append(p.missing, &missing{target, e})
+			if err := p.restore(ctx); err != nil {
 				return err
 			}
 		}
@@ -277,6 +325,80 @@ func (p *play) remove(ctx context.Context, target *pod, e *Eviction, gone func()
 		return nil
 	})
 	return nil
+}
+
+// restore creates the pods of StatefulSets that are due: those of the lowest ordinals, each when all before it are ready, unless the set
+// creates them in parallel.
+func (p *play) restore(ctx context.Context) error {
+	for {
+		due := slices.IndexFunc(p.missing, p.isDue)
+		if due < 0 {
+			return nil
+		}
+		m := p.missing[due]
+		p.missing = slices.Delete(p.missing, due, due+1)
+		if err := p.create(ctx, m.pod, m.e); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *play) isDue(m *missing) bool { return p.behind(m) == "" }
+
+// behind returns the pod that is to be ready before a missing one is created; empty if none is.
+func (p *play) behind(m *missing) (name string) {
+	owner := metav1.GetControllerOf(m.Pod)
+	if p.world.parallel[m.Namespace+"/"+owner.Name] {
+		return ""
+	}
+	before := func(other *pod) bool {
+		of := metav1.GetControllerOf(other.Pod)
+		return of != nil && of.UID == owner.UID && of.Name == owner.Name && other.Namespace == m.Namespace && ordinal(other.Name) < ordinal(m.Name)
+	}
+	for _, other := range p.missing {
+		if before(other.pod) && (name == "" || ordinal(other.Name) < ordinal(name)) {
+			name = other.Name
+		}
+	}
+	for _, other := range p.pods {
+		if before(other) && (!other.ready || other.leaving) && (name == "" || ordinal(other.Name) < ordinal(name)) {
+			name = other.Name
+		}
+	}
+	return name
+}
+
+// ordinal is the number at the end of the name of a StatefulSet's pod; -1 if there is none.
+func ordinal(name string) int {
+	n, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// startOf and stopOf are in whole seconds, rounded up: what a virtual node takes if the pod's annotations say so, or else the assumption.
+func (p *play) startOf(one *pod) int {
+	return annotated(one.Pod, objects.AnnotationStartupDuration, p.q.StartSeconds)
+}
+
+func (p *play) stopOf(one *pod) int {
+	seconds := annotated(one.Pod, objects.AnnotationShutdownDuration, -1)
+	if seconds < 0 {
+		return p.q.StopSeconds
+	}
+	if grace := one.Spec.TerminationGracePeriodSeconds; grace != nil {
+		seconds = min(seconds, int(*grace))
+	}
+	return seconds
+}
+
+func annotated(pod *v1.Pod, annotation string, otherwise int) int {
+	d, err := time.ParseDuration(pod.Annotations[annotation])
+	if err != nil {
+		return otherwise
+	}
+	return int(math.Ceil(d.Seconds()))
 }
 
 // leave takes a pod from the cluster.
@@ -351,12 +473,13 @@ func (p *play) schedule(ctx context.Context, one *pod) error {
 	placed.Spec.NodeName = cycle.SelectedNode
 	one.Pod = placed
 	e.Fate, e.To, e.Placed, e.Reasons = Moves, cycle.SelectedNode, new(p.now), nil
-	p.after(p.q.StartSeconds, func(context.Context) error {
-		if !one.leaving {
-			one.ready, e.Ready = true, new(p.now)
-			one.Status.Phase = v1.PodRunning
+	p.after(p.startOf(one), func(ctx context.Context) error {
+		if one.leaving {
+			return nil
 		}
-		return nil
+		one.ready, e.Ready = true, new(p.now)
+		one.Status.Phase = v1.PodRunning
+		return p.restore(ctx)
 	})
 	return nil
 }

@@ -49,7 +49,7 @@ type Question struct {
 	// AtOnce is how many nodes are drained at a time; 0 means 1, as kubectl does.
 	AtOnce int `json:"atOnce,omitempty"`
 	// StartSeconds is how long a pod takes from its node to being ready, and StopSeconds how long an evicted one takes to go; 0 means
-	// DefaultStart and DefaultStop.
+	// DefaultStart and DefaultStop. A pod whose annotations tell a virtual node something else takes that long.
 	StartSeconds int `json:"startSeconds,omitempty"`
 	StopSeconds  int `json:"stopSeconds,omitempty"`
 }
@@ -103,10 +103,12 @@ type world struct {
 	budgets []*policyv1.PodDisruptionBudget
 	// daemonSets are known if the cluster lists them: namespace/name.
 	daemonSets map[string]bool
+	// parallel has the StatefulSets that do not wait for one pod before they create the next: namespace/name.
+	parallel map[string]bool
 }
 
 func read(ctx context.Context, c Cluster) (*world, error) {
-	w := &world{daemonSets: map[string]bool{}}
+	w := &world{daemonSets: map[string]bool{}, parallel: map[string]bool{}}
 	for _, kind := range []string{"Node", "Pod"} {
 		all, err := c.List(ctx, v1.SchemeGroupVersion.WithKind(kind), metav1.NamespaceAll)
 		if err != nil {
@@ -137,6 +139,15 @@ func read(ctx context.Context, c Cluster) (*world, error) {
 	for _, o := range sets {
 		if m, ok := o.(metav1.Object); ok {
 			w.daemonSets[m.GetNamespace()+"/"+m.GetName()] = true
+		}
+	}
+	stateful, err := c.List(ctx, appsv1.SchemeGroupVersion.WithKind("StatefulSet"), metav1.NamespaceAll)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range stateful {
+		if set, is := o.(*appsv1.StatefulSet); is && set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
+			w.parallel[set.Namespace+"/"+set.Name] = true
 		}
 	}
 	slices.SortFunc(w.nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })

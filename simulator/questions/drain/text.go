@@ -102,6 +102,8 @@ func Print(w io.Writer, a *Answer) error {
 		switch {
 		case e.Error != "":
 			said = e.Error
+		case e.Behind != "":
+			said = "is created once " + e.Behind + " is ready"
 		case e.Fate == Pending:
 			said = reasonText(e.Reasons)
 		case e.Budget != "":

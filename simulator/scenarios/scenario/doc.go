@@ -9,6 +9,7 @@
 //
 // The package does not schedule. It acts on a Cluster, which a caller provides: one in memory, or a
 // real control plane. It may import the scheduler's results and their explanations,
-// scheduler/config, scheduler/yamlsource, and simulator/scenarios/decoder and openb. It knows
+// scheduler/config, scheduler/yamlsource, simulator/cluster/eviction and objects, and simulator/scenarios/decoder
+// and openb. It knows
 // neither the command line nor HTTP.
 package scenario

@@ -7696,6 +7696,8 @@ export interface components {
             placed?: number;
             /** @description When it is ready. */
             ready?: number;
+            /** @description The pod that its StatefulSet waits for before it creates the replacement. Absent for none. */
+            behind?: string;
             /** @description Why the replacement finds no node. */
             reasons?: components["schemas"]["WhyReason"][];
         };

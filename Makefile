@@ -55,6 +55,16 @@ why-release: $(WHY_PLATFORMS:%=bin/kubectl-why-release/%) ## build kubectl-why f
 $(WHY_PLATFORMS:%=bin/kubectl-why-release/%): bin/kubectl-why-release/%:
 	GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) $(GO) build -trimpath $(GOFLAGS_BUILD) -o $@/ ./simulator/cmd/kubectl-why
 
+# The schedulers of other versions of Kubernetes; see package scheduler/versions. Each compiles its version's scheduler, which takes up to ten
+# minutes once. The version of this program itself needs no go.mod of its own.
+SCHEDULERS := 1.34 1.35 1.36 1.37
+comma := ,
+schedulers: $(SCHEDULERS:%=scheduler-%) ## build bin/scheduler-1.34 to 1.37, the schedulers of those versions of Kubernetes; scheduler-1.35 builds one
+
+.PHONY: schedulers $(SCHEDULERS:%=scheduler-%)
+$(SCHEDULERS:%=scheduler-%): scheduler-%:
+	$(call GO_BUILD,bin/scheduler-$*,$(if $(wildcard scheduler/versions/kubernetes-$*.mod),-modfile=scheduler/versions/kubernetes-$*.mod -tags=grpcnotrace$(comma)kubernetes$(subst .,,$*)) ./scheduler/versions/scheduler)
+
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.
 #

@@ -46,6 +46,8 @@ var jsonOf = map[string]string{
 	"scheduler/schedulertest":                 "what tests send",
 	"scheduler/simulation":                    "patched objects that this program has encoded",
 	"scheduler/supervisor":                    "revisions that this program has written",
+	"scheduler/versions":                      "answers of the programs that are built with it",
+	"scheduler/versions/decide":               "requests of package versions, in a program of its own",
 	"scheduler/whatif":                        "documents of a question, which the one reader has read, and patched objects",
 	"scheduler/yamlsource":                    "the one reader",
 	"simulator/app":                           "configurations that the one reader has read",

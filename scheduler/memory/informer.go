@@ -147,8 +147,6 @@ func (i *informer) RunWithContext(ctx context.Context) { <-ctx.Done() }
 
 func (i *informer) HasSynced() bool { return true }
 
-func (i *informer) HasSyncedChecker() cache.DoneChecker { return synced{} }
-
 // LastSyncResourceVersion returns no version: nothing was listed.
 func (i *informer) LastSyncResourceVersion() string { return "" }
 
@@ -168,17 +166,3 @@ func (i *informer) IsStopped() bool { return false }
 type registration struct{ handler cache.ResourceEventHandler }
 
 func (*registration) HasSynced() bool { return true }
-
-func (*registration) HasSyncedChecker() cache.DoneChecker { return synced{} }
-
-type synced struct{}
-
-func (synced) Name() string { return "cluster in memory" }
-
-var done = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-func (synced) Done() <-chan struct{} { return done }

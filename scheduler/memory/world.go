@@ -6,7 +6,8 @@
 // the caller's objects, which must not change.
 //
 // A World makes no requests and has no goroutines. It knows nothing of what the scheduler decides
-// or writes. It may import client-go, and no package of ours.
+// or writes. It may import client-go, and no package of ours. It compiles with the client-go of each
+// version of Kubernetes whose scheduler package decide is built with.
 package memory
 
 import (
@@ -20,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -291,8 +291,7 @@ func updates(a, b metav1.Object) bool {
 			return false
 		}
 	}
-	order, err := resourceversion.CompareResourceVersion(b.GetResourceVersion(), a.GetResourceVersion())
-	return err == nil && order > 0
+	return newer(b.GetResourceVersion(), a.GetResourceVersion())
 }
 
 func keyOf(o metav1.Object) string {

@@ -1,0 +1,12 @@
+// Package decide makes the decisions of one version of Kubernetes' scheduler: that of the go.mod with which it is compiled. With the
+// program's own go.mod, this is the product's version. The files beside package versions stand in for other versions; each needs the build
+// tag of its version, such as kubernetes135.
+//
+// All versions share one source. What differs between them is in the files v134.go to v137.go, one of which is compiled. The product's
+// own packages are of no use here, except package memory: they follow the product's version.
+//
+// Serve builds Kubernetes' scheduler with scheduler.New and never runs it. For each decision it calls SchedulePod, with a decorator around
+// the framework that records what the framework's methods return, and then RunPostFilterPlugins as Kubernetes does. Four things
+// differ from a live scheduler: it evaluates all nodes, whatever percentageOfNodesToScore says; it asks no extender; it uses no result of the
+// pod before (opportunistic batching); and preemption evicts nobody.
+package decide

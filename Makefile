@@ -61,9 +61,13 @@ SCHEDULERS := 1.34 1.35 1.36 1.37
 comma := ,
 schedulers: $(SCHEDULERS:%=scheduler-%) ## build bin/scheduler-1.34 to 1.37, the schedulers of those versions of Kubernetes; scheduler-1.35 builds one
 
-.PHONY: schedulers $(SCHEDULERS:%=scheduler-%)
+.PHONY: schedulers test-versions $(SCHEDULERS:%=scheduler-%)
 $(SCHEDULERS:%=scheduler-%): scheduler-%:
 	$(call GO_BUILD,bin/scheduler-$*,$(if $(wildcard scheduler/versions/kubernetes-$*.mod),-modfile=scheduler/versions/kubernetes-$*.mod -tags=grpcnotrace$(comma)kubernetes$(subst .,,$*)) ./scheduler/versions/scheduler)
+
+# The tests of the schedulers of other versions skip themselves elsewhere, because they need all of them.
+test-versions: schedulers ## the schedulers of Kubernetes 1.34 to 1.37 against each other: what is known to differ, and what must not
+	SCHEDULERS_DIR=$(abspath bin) $(GO) test -vet=off -timeout 60m -ldflags='-s -w' -count 1 ./scheduler/versions ./simulator/questions/upgrade
 
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.
@@ -74,10 +78,12 @@ test: ## check everything that ordinary changes break, and install what the chec
 	@$(MAKE) --no-print-directory -j 3 check-web check-go
 	@$(MAKE) --no-print-directory test-e2e
 
-# test-all has two halves, which machines can share. What is late on a busy machine comes after what fills it.
-test-all: ## check the rest: test-code, then test-live
+# test-all has two halves, which machines can share. What is late on a busy machine comes after what fills it. test-versions compiles the
+# schedulers of four versions of Kubernetes, up to ten minutes each, once.
+test-all: ## check the rest: test-code, test-live, then test-versions
 	@$(MAKE) --no-print-directory test-code
 	@$(MAKE) --no-print-directory test-live
+	@$(MAKE) --no-print-directory test-versions
 
 test-code: ## the half of test-all that fills the processors: races, vet, staticcheck, fuzzing, random clusters
 	@$(MAKE) --no-print-directory test-race

@@ -78,6 +78,7 @@ var jsonOf = map[string]string{
 	"simulator/questions/ask":                 "answers of the simulator that the user asks",
 	"simulator/questions/hypothesis":          "documents of a question, which the one reader has read",
 	"simulator/questions/standalone":          "objects that package manifest has read",
+	"simulator/questions/upgrade":             "pods that its caller has read",
 	"simulator/questions/why":                 "documents of a question, which the one reader has read, and changes that this program has written",
 	"simulator/scenarios/draft":               "exports of this program",
 	"simulator/scenarios/oncluster":           "patches of a scenario, which the one reader has read",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -36,8 +37,10 @@ type decider struct {
 	scheduler *scheduler.Scheduler
 	snapshot  *internalcache.Snapshot
 	profiles  map[string]*recorded
-	// index holds the place of each node in the snapshot.
+	// index holds the place of each node in the snapshot, names the nodes in that order, and rank the place of each by name.
 	index map[string]int
+	names []string
+	rank  []int
 	// latest is the latest decision, until another request than Place comes.
 	latest *attempt
 }
@@ -48,7 +51,7 @@ type attempt struct {
 	pod     *v1.Pod
 	profile *recorded
 	state   fwk.CycleState
-	fits    map[string]bool
+	fits    func(node string) bool
 }
 
 func newDecider(ctx context.Context, c *config.KubeSchedulerConfiguration) (*decider, error) {
@@ -171,26 +174,22 @@ func (d *decider) update() ([]fwk.NodeInfo, error) {
 	if err != nil {
 		return nil, fail(wire.Internal, fmt.Errorf("listing the nodes: %w", err))
 	}
-	if !d.indexes(nodes) {
-		d.index = make(map[string]int, len(nodes))
-		for i, n := range nodes {
-			d.index[n.Node().Name] = i
-		}
+	if !slices.EqualFunc(d.names, nodes, func(name string, n fwk.NodeInfo) bool { return name == n.Node().Name }) {
+		d.note(nodes)
 	}
 	return nodes, nil
 }
 
-// indexes reports whether index is that of these nodes.
-func (d *decider) indexes(nodes []fwk.NodeInfo) bool {
-	if len(d.index) != len(nodes) {
-		return false
-	}
+// note notes the places of nodes.
+func (d *decider) note(nodes []fwk.NodeInfo) {
+	d.index, d.names, d.rank = make(map[string]int, len(nodes)), make([]string, len(nodes)), make([]int, len(nodes))
 	for i, n := range nodes {
-		if at, known := d.index[n.Node().Name]; !known || at != i {
-			return false
-		}
+		d.names[i] = n.Node().Name
+		d.index[d.names[i]] = i
 	}
-	return true
+	for place, name := range slices.Sorted(slices.Values(d.names)) {
+		d.rank[d.index[name]] = place
+	}
 }
 
 // decide decides about a pod. o is nil if this version does not know its kind.
@@ -221,7 +220,7 @@ func (d *decider) decide(ctx context.Context, request *wire.Decide, o runtime.Ob
 	}
 	state := framework.NewCycleState()
 	state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
-	rec := &record{request: request, pod: pod, state: state, nodes: nodes, index: d.index, verdicts: make([]*fwk.Status, len(nodes)), seen: make([]bool, len(nodes))}
+	rec := &record{request: request, pod: pod, state: state, nodes: nodes, index: d.index, rank: d.rank, verdicts: make([]*fwk.Status, len(nodes)), seen: make([]bool, len(nodes))}
 	if request.Every {
 		rec.further = make([][]*fwk.Status, len(nodes))
 	}
@@ -229,7 +228,7 @@ func (d *decider) decide(ctx context.Context, request *wire.Decide, o runtime.Ob
 	if err != nil {
 		return nil, err
 	}
-	d.latest = &attempt{before: before, pod: pod, profile: profile, state: state, fits: rec.fitting()}
+	d.latest = &attempt{before: before, pod: pod, profile: profile, state: state, fits: rec.fits}
 	return out, nil
 }
 
@@ -252,7 +251,7 @@ func (d *decider) place(ctx context.Context, p *wire.Place) (*wire.Placed, error
 	bound := a.pod.DeepCopy()
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = p.Node, ""
 	bound.ResourceVersion = next(bound.ResourceVersion)
-	placed := &wire.Placed{Unasked: !a.fits[p.Node]}
+	placed := &wire.Placed{Unasked: !a.fits(p.Node)}
 	if !placed.Unasked {
 		status := a.profile.Framework.RunReservePluginsReserve(ctx, a.state, bound, p.Node)
 		if placed.Status = statusOf(status); status.IsSuccess() {

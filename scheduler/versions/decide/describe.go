@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,13 +33,23 @@ func (rec *record) describe(out *wire.Decision, r *recorded) {
 // rejections groups the verdicts that reject nodes.
 func (rec *record) rejections(filters []string) []wire.Rejection {
 	byVerdict := map[string]*wire.Rejection{}
+	var key []byte
 	add := func(s *fwk.Status, node string, further bool) {
-		status := *statusOf(s)
-		key := fmt.Sprintf("%s\x00%s\x00%q\x00%t", status.Plugin, status.Code, status.Reasons, further)
-		found := byVerdict[key]
+		key = append(append(key[:0], s.Plugin()...), byte(s.Code()))
+		if further {
+			key = append(key, 1)
+		}
+		reasons := s.Reasons()
+		if len(reasons) > 1 {
+			reasons = reasonsOf(s)
+		}
+		for _, reason := range reasons {
+			key = append(append(key, 0), reason...)
+		}
+		found := byVerdict[string(key)]
 		if found == nil {
-			found = &wire.Rejection{Status: status, Further: further}
-			byVerdict[key] = found
+			found = &wire.Rejection{Status: *statusOf(s), Further: further}
+			byVerdict[string(key)] = found
 		}
 		found.Nodes = append(found.Nodes, node)
 	}
@@ -84,38 +93,75 @@ func (rec *record) digest(out *wire.Decision) string {
 		r := &out.Rejections[i]
 		parts = append(parts, fmt.Sprint(r.Status, r.Further, r.Digest))
 	}
-	rows := make([]string, len(rec.scores))
-	for i := range rec.scores {
-		s := &rec.scores[i]
-		row := append(make([]byte, 0, 256), s.Name...)
-		for _, p := range s.Scores {
-			row = append(row, ' ')
-			row = append(row, p.Name...)
-			row = append(row, '=')
-			row = strconv.AppendInt(row, p.Score, 10)
-		}
-		rows[i] = string(row)
+	return digestOf(append(parts, strconv.FormatUint(rec.hashScores(), 36))...)
+}
+
+// hashScores identifies the scores of all nodes, in any order of the nodes.
+func (rec *record) hashScores() (sum uint64) {
+	if len(rec.scores) == 0 {
+		return 0
 	}
-	slices.Sort(rows)
-	return digestOf(append(parts, rows...)...)
+	plugins := make([]uint64, len(rec.scores[0].Scores))
+	for j, p := range rec.scores[0].Scores {
+		plugins[j] = hash(p.Name)
+	}
+	for i := range rec.scores {
+		node := &rec.scores[i]
+		h := hash(node.Name)
+		for j := range node.Scores {
+			h = (h ^ plugins[j]) * prime
+			h = (h ^ uint64(node.Scores[j].Score)) * prime
+		}
+		sum += h
+	}
+	return sum
+}
+
+// The constants of FNV-1a.
+const (
+	offset = 14695981039346656037
+	prime  = 1099511628211
+)
+
+func hash(s string) uint64 {
+	h := uint64(offset)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * prime
+	}
+	return h
 }
 
 // digestOf returns the hash of a list.
 func digestOf(parts ...string) string {
-	h := fnv.New64a()
+	h := uint64(offset)
 	for _, part := range parts {
-		_, _ = h.Write([]byte(part))
-		_, _ = h.Write([]byte{0})
+		h = (h ^ hash(part)) * prime
 	}
-	return strconv.FormatUint(h.Sum64(), 36)
+	return strconv.FormatUint(h, 36)
 }
 
-// fitting returns the nodes that passed Filter.
-func (rec *record) fitting() map[string]bool {
-	names := rec.passed()
-	out := make(map[string]bool, len(names))
-	for _, name := range names {
-		out[name] = true
+// fits reports whether a node passed Filter.
+func (rec *record) fits(node string) bool {
+	at, known := rec.index[node]
+	return known && rec.seen[at] && rec.verdicts[at].IsSuccess()
+}
+
+// table returns what the scheduler adds up for each node.
+func (rec *record) table(weights map[string]int32) *wire.Table {
+	if len(rec.scores) == 0 {
+		return nil
+	}
+	out := &wire.Table{}
+	for _, s := range rec.scores[0].Scores {
+		out.Plugins = append(out.Plugins, wire.Plugin{Name: s.Name, Weight: weights[s.Name]})
+		out.Columns = append(out.Columns, wire.NewColumn(len(rec.nodes)))
+	}
+	for i := range rec.scores {
+		node := &rec.scores[i]
+		at := rec.rank[rec.index[node.Name]]
+		for j := range node.Scores {
+			out.Columns[j].Set(at, node.Scores[j].Score)
+		}
 	}
 	return out
 }

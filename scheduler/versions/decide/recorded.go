@@ -24,9 +24,10 @@ import (
 // same.
 type recorded struct {
 	framework.Framework
-	// scorers are the Score plugins by name, and filters the names of the Filter plugins in their order.
+	// scorers are the Score plugins by name, with their weights, and filters the names of the Filter plugins in their order.
 	scorers map[string]scorePlugin
 	filters []string
+	weights map[string]int32
 	// preempting is nil if the profile has no DefaultPreemption.
 	preempting *preempting
 	// record is that of the decision that is being made. It changes only between decisions.
@@ -43,12 +44,15 @@ func newRecorded(f framework.Framework) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recorded{Framework: f, scorers: map[string]scorePlugin{}}
+	r := &recorded{Framework: f, scorers: map[string]scorePlugin{}, weights: map[string]int32{}}
 	for _, p := range *scorers {
 		r.scorers[p.Name()] = p
 	}
 	for _, p := range f.ListPlugins().Filter.Enabled {
 		r.filters = append(r.filters, p.Name)
+	}
+	for _, p := range f.ListPlugins().Score.Enabled {
+		r.weights[p.Name] = p.Weight
 	}
 	for _, p := range *all {
 		if preemption, ok := p.(*defaultpreemption.DefaultPreemption); ok {
@@ -81,6 +85,8 @@ type record struct {
 	state   fwk.CycleState
 	nodes   []fwk.NodeInfo
 	index   map[string]int
+	// rank holds the place of each of nodes by name.
+	rank []int
 
 	preFilter  *fwk.Status
 	restricted []string
@@ -208,6 +214,9 @@ func (r *recorded) chosen(ctx context.Context, out *wire.Decision, host string) 
 	}
 	slices.Sort(out.Best)
 	out.BestCount, out.BestDigest = len(out.Best), digestOf(out.Best...)
+	if rec.request.Table {
+		out.Table = rec.table(r.weights)
+	}
 	if rec.request.Full {
 		var err error
 		if out.Scores, err = r.scoresOf(ctx); err != nil {
@@ -260,18 +269,14 @@ func (r *recorded) scoresOf(ctx context.Context) (*wire.Scores, error) {
 		return nil, nil
 	}
 	out := &wire.Scores{}
-	weights := map[string]int32{}
-	for _, p := range r.ListPlugins().Score.Enabled {
-		weights[p.Name] = p.Weight
-	}
 	for _, s := range rec.scores[0].Scores {
-		out.Plugins = append(out.Plugins, wire.Plugin{Name: s.Name, Weight: weights[s.Name]})
+		out.Plugins = append(out.Plugins, wire.Plugin{Name: s.Name, Weight: r.weights[s.Name]})
 	}
 	for i := range rec.scores {
 		node := &rec.scores[i]
 		raw, normalized := make([]int64, len(out.Plugins)), make([]int64, len(out.Plugins))
 		for j, s := range node.Scores {
-			normalized[j] = s.Score / int64(max(1, weights[s.Name]))
+			normalized[j] = s.Score / int64(max(1, r.weights[s.Name]))
 			score, status := r.scorers[s.Name].Score(ctx, rec.state, rec.pod, rec.scored[i])
 			if !status.IsSuccess() {
 				return nil, fail(wire.Internal, fmt.Errorf("scoring %s again: %w", node.Name, status.AsError()))

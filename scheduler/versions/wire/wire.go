@@ -8,7 +8,11 @@
 // version compiles it.
 package wire
 
-import "encoding/json"
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+)
 
 // Request is one line to the scheduler. Exactly one field is set.
 type Request struct {
@@ -54,6 +58,8 @@ type Decide struct {
 	Pod json.RawMessage `json:"pod"`
 	// Profile is the profile that decides; by default the one that the pod names.
 	Profile string `json:"profile,omitempty"`
+	// Table asks for the scores of all nodes in the compact form of Table.
+	Table bool `json:"table,omitempty"`
 	// Full asks for the nodes and scores of the answer.
 	Full bool `json:"full,omitempty"`
 	// Every asks for each plugin that rejects a node, rather than the first. It makes the answer slower.
@@ -159,7 +165,8 @@ type Decision struct {
 	// SkippedFilter and SkippedScore are the plugins that had nothing to say about this pod.
 	SkippedFilter []string `json:"skippedFilter,omitempty"`
 	SkippedScore  []string `json:"skippedScore,omitempty"`
-	// Scores is set with Full, if nodes were scored.
+	// Table is set with Table, and Scores with Full, if nodes were scored.
+	Table  *Table  `json:"table,omitempty"`
 	Scores *Scores `json:"scores,omitempty"`
 	// Preemption is set if no node fits and PostFilter ran.
 	Preemption *Preemption `json:"preemption,omitempty"`
@@ -195,6 +202,39 @@ type Rejection struct {
 	// Further: with Every, another plugin rejects these nodes before this one does.
 	Further bool `json:"further,omitempty"`
 }
+
+// Table has a column for each plugin that scored: what the scheduler adds up, which is Normalized × weight in Scores. A column has a value for each
+// node of the cluster, by name.
+type Table struct {
+	Plugins []Plugin `json:"plugins"`
+	Columns []Column `json:"columns"`
+}
+
+// Column holds values of 4 bytes each, the lowest first.
+type Column []byte
+
+// Unscorable is the value of a node that was not scored.
+const Unscorable = math.MinInt32
+
+// NewColumn returns a column for a number of nodes, none of which was scored.
+func NewColumn(nodes int) Column {
+	c := make(Column, 4*nodes)
+	for i := range nodes {
+		c.Set(i, Unscorable)
+	}
+	return c
+}
+
+// Set sets the value of a node. Values beyond 32 bits become the nearest one.
+func (c Column) Set(i int, value int64) {
+	binary.LittleEndian.PutUint32(c[4*i:], uint32(int32(max(math.MinInt32, min(value, math.MaxInt32)))))
+}
+
+// At returns the value of a node.
+func (c Column) At(i int) int64 { return int64(int32(binary.LittleEndian.Uint32(c[4*i:]))) }
+
+// Len returns the number of nodes.
+func (c Column) Len() int { return len(c) / 4 }
 
 // Scores are a table: a row for each feasible node and a column for each plugin.
 type Scores struct {

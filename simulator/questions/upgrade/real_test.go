@@ -1,0 +1,166 @@
+package upgrade
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/versions"
+	"kube-scheduler-simulator/simulator/scenarios/openb"
+)
+
+// schedulersDir returns the directory with the schedulers of all versions. Without it the test is skipped: `make test-versions` builds them.
+func schedulersDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("SCHEDULERS_DIR")
+	if dir == "" {
+		t.Skip("skipped: it needs the schedulers of other versions of Kubernetes. `make test-versions` builds them and runs this test")
+	}
+	return dir
+}
+
+// TestOpenB compares 1.35 with our own version on a whole production cluster.
+func TestOpenB(t *testing.T) {
+	dir := schedulersDir(t)
+	data := os.Getenv("OPENB")
+	if data == "" {
+		t.Skip("skipped: set OPENB to the directory with nodes.csv and pods.csv of the trace openb")
+	}
+	nodes, pods := rows(t, filepath.Join(data, "nodes.csv")), rows(t, filepath.Join(data, "pods.csv"))
+	source := func(_ context.Context, do func(Step) error) error {
+		for _, n := range nodes {
+			if err := do(Step{Set: n.Object()}); err != nil {
+				return err
+			}
+		}
+		for _, p := range pods {
+			o := p.Object()
+			o["metadata"].(map[string]any)["uid"] = o["metadata"].(map[string]any)["name"]
+			o["spec"].(map[string]any)["schedulerName"] = "default-scheduler"
+			data, err := json.Marshal(o)
+			if err != nil {
+				return err
+			}
+			if err := do(Step{Decide: data, Place: true}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	start := time.Now()
+	report, err := Compare(t.Context(), source, Options{From: "1.35", To: versions.Own, Dir: dir, Progress: func(n int) {
+		if n%500 == 0 {
+			t.Logf("%d after %s", n, time.Since(start).Round(time.Second))
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d pods in %s: %v", report.Pods, time.Since(start), report.Counts)
+	for _, c := range report.Causes {
+		t.Logf("%s %v %s proven %t gates %v: %d", c.Class, c.Plugins, c.Point, c.Proven, c.Gates, c.Pods)
+	}
+}
+
+func rows(t *testing.T, name string) []openb.Row {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out, err := openb.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// only returns a configuration in which one plugin scores, so that nothing covers what it does.
+func only(plugin string) string {
+	return "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: default-scheduler\n" +
+		"  plugins: {score: {disabled: [{name: '*'}], enabled: [{name: " + plugin + ", weight: 1}]}}\n"
+}
+
+// TestKnownDifferences: what is known to differ between versions is found and named, where it began and nowhere else.
+func TestKnownDifferences(t *testing.T) {
+	dir := schedulersDir(t)
+	image := func(name string) object {
+		return object{"status": object{"images": []any{object{"names": []any{name}, "sizeBytes": 900 << 20}}}}
+	}
+	tainted := object{"spec": object{"taints": []any{object{"key": "level", "value": "5", "effect": "NoSchedule"}}}}
+	comparing := map[string]bool{"TaintTolerationComparisonOperators": true}
+	for name, c := range map[string]struct {
+		source        Source
+		configuration string
+		// gates are those of the newer version.
+		gates map[string]bool
+		// since is the first version that decides otherwise.
+		since string
+		want  brief
+	}{
+		// The formula asks what the pod does to the balance of a node, rather than how balanced the node is then.
+		"balanced allocation": {
+			source: steps(node("even", "10", "10Gi"), node("uneven", "10", "10Gi"), running("a", "5", "5Gi", "even"), running("b", "2", "6Gi", "uneven"),
+				asked(t, "p", "1", "100Mi", nil)),
+			configuration: only("NodeResourcesBalancedAllocation"), since: "1.36", want: brief{Moved, "score", "NodeResourcesBalancedAllocation", true, "", 1},
+		},
+		"storage capacity": {
+			source: steps(append(storage(), withClaim(t, "db"))...), since: "1.37", want: brief{Tie, "score", "VolumeBinding", true, "StorageCapacityScoring", 1},
+		},
+		"image volumes": {
+			source: steps(node("has", "4", "8Gi", image("registry.example/model:1")), node("lacks", "4", "8Gi", image("registry.example/other:1")),
+				asked(t, "p", "1", "1Gi", object{"volumes": []any{object{"name": "model", "image": object{"reference": "registry.example/model:1"}}}})),
+			since: "1.36", want: brief{Tie, "score", "ImageLocality", true, "", 1},
+		},
+		"operators of tolerations": {
+			source: steps(node("a", "4", "8Gi", tainted), asked(t, "p", "1", "1Gi", object{"tolerations": []any{object{"key": "level", "operator": "Gt", "value": "3", "effect": "NoSchedule"}}})),
+			gates:  comparing, since: "1.35", want: brief{Gained, "filter", "TaintToleration", true, "TaintTolerationComparisonOperators", 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			minors := versions.Minors()
+			for i, to := range minors[1:] {
+				options := Options{From: minors[i], To: to, Dir: dir, Configuration: c.configuration}
+				if to >= c.since {
+					options.ToGates = c.gates
+				}
+				if minors[i] >= c.since {
+					options.FromGates = c.gates
+				}
+				report, err := Compare(t.Context(), c.source, options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []brief
+				if to == c.since {
+					want = []brief{c.want}
+				}
+				if diff := cmp.Diff(want, briefly(report)); diff != "" {
+					t.Errorf("%s to %s: %s", minors[i], to, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestControl: what uses nothing that changed is the same in all versions.
+func TestControl(t *testing.T) {
+	dir := schedulersDir(t)
+	source := steps(node("a", "4", "8Gi"), node("b", "8", "16Gi"), node("c", "8", "16Gi", object{"spec": object{"unschedulable": true}}),
+		asked(t, "p", "1", "2Gi", nil), asked(t, "q", "1", "2Gi", object{"nodeSelector": object{"kubernetes.io/hostname": "a"}}), asked(t, "r", "7", "14Gi", nil), asked(t, "s", "9", "1Gi", nil))
+	for _, from := range versions.Minors() {
+		report, err := Compare(t.Context(), source, Options{From: from, To: versions.Own, Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Counts[Same] != report.Pods || report.Pods != 4 {
+			t.Errorf("%s: %v, %+v", from, report.Counts, briefly(report))
+		}
+	}
+}

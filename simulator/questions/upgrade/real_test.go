@@ -159,7 +159,7 @@ func TestControl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if report.Counts[Same] != report.Pods || report.Pods != 4 {
+		if report.Same != report.Pods || report.Pods != 4 {
 			t.Errorf("%s: %v, %+v", from, report.Counts, briefly(report))
 		}
 	}

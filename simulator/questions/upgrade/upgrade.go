@@ -80,10 +80,40 @@ type Report struct {
 	From Version `json:"from"`
 	To   Version `json:"to"`
 	// Pods counts the decisions.
-	Pods    int           `json:"pods"`
-	Counts  map[Class]int `json:"counts"`
-	Causes  []Cause       `json:"causes"`
-	Changes Changes       `json:"configuration"`
+	Pods int `json:"pods"`
+	Counts
+	// Causes are by class, those with the most pods first.
+	Causes  []Cause `json:"causes"`
+	Changes Changes `json:"configuration"`
+}
+
+// Counts has the number of decisions of each class.
+type Counts struct {
+	Same   int `json:"same"`
+	Tie    int `json:"tie"`
+	Moved  int `json:"moved"`
+	Lost   int `json:"lost"`
+	Gained int `json:"gained"`
+	Reason int `json:"reason"`
+}
+
+// Of returns where the decisions of a class are counted.
+func (c *Counts) Of(class Class) *int {
+	switch class {
+	case Same:
+		return &c.Same
+	case Tie:
+		return &c.Tie
+	case Moved:
+		return &c.Moved
+	case Lost:
+		return &c.Lost
+	case Gained:
+		return &c.Gained
+	case Reason:
+		return &c.Reason
+	}
+	panic("no such class: " + class)
 }
 
 // Version is one side of a report.
@@ -144,10 +174,7 @@ func Compare(ctx context.Context, source Source, options Options) (*Report, erro
 	if options.start == nil {
 		options.start = versions.Start
 	}
-	c := &comparison{options: options, causes: map[string]*Cause{}, report: Report{Counts: map[Class]int{}}}
-	for _, class := range Classes() {
-		c.report.Counts[class] = 0
-	}
+	c := &comparison{options: options, causes: map[string]*Cause{}}
 	if err := c.decide(ctx, source); err != nil {
 		return nil, err
 	}
@@ -294,7 +321,7 @@ func (c *comparison) compare(p *pair, s Step) error {
 			cause = causeOf(class, before, after)
 		}
 	}
-	c.report.Counts[class]++
+	*c.report.Of(class)++
 	if class != Same {
 		if c.isNew(cause) && before.Scores == nil {
 			if err := full(); err != nil {

@@ -154,13 +154,16 @@ func TestGateIsNamed(t *testing.T) {
 	if diff := cmp.Diff(want, briefly(report)); diff != "" {
 		t.Error(diff)
 	}
-	counts := map[Class]int{Same: 2, Tie: 1, Moved: 0, Lost: 0, Gained: 0, Reason: 0}
+	counts := Counts{Same: 2, Tie: 1}
 	if diff := cmp.Diff(counts, report.Counts); diff != "" || report.Pods != 3 {
 		t.Errorf("%d pods: %s", report.Pods, diff)
 	}
 	example := report.Causes[0].Example
 	if example.At != 1 || example.Pod.Name != "db" || example.Before.Scores == nil || !cmp.Equal(example.After.Best, []string{"large"}) {
 		t.Errorf("example: %+v", example)
+	}
+	if got, want := report.Causes[0].Text(), "VolumeBinding scores otherwise: StorageCapacityScoring"; got != want {
+		t.Errorf("%q, not %q", got, want)
 	}
 	changed := func(name string) bool {
 		for _, g := range report.Changes.Gates {
@@ -186,7 +189,7 @@ func TestNothingDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Counts[Same] != 4 || len(report.Causes) != 0 || len(report.Changes.Gates)+len(report.Changes.Plugins)+len(report.Changes.Args) != 0 {
+	if report.Same != 4 || len(report.Causes) != 0 || len(report.Changes.Gates)+len(report.Changes.Plugins)+len(report.Changes.Args) != 0 {
 		t.Errorf("%+v", report)
 	}
 }
@@ -204,6 +207,12 @@ func TestLostAndGained(t *testing.T) {
 		want := []brief{{class, "filter", "TaintToleration", true, "TaintTolerationComparisonOperators", 1}}
 		if diff := cmp.Diff(want, briefly(report)); diff != "" {
 			t.Error(diff)
+		}
+		if text := report.Causes[0].Text(); !strings.Contains(text, `("node(s) had untolerated taint(s)"): TaintTolerationComparisonOperators`) {
+			t.Error(text)
+		}
+		if data, err := json.Marshal(report); err != nil || !strings.Contains(string(data), `"plugin":"TaintToleration"`) || !strings.Contains(string(data), `"pods":1,"same":0`) {
+			t.Errorf("%s, %v", data, err)
 		}
 	}
 }

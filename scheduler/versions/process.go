@@ -207,9 +207,9 @@ func (s *Scheduler) Decide(d wire.Decide) (*wire.Decision, error) {
 	return answer.Decision, nil
 }
 
-// Place puts the pod of the decision just made on a node.
-func (s *Scheduler) Place(node string) (*wire.Placed, error) {
-	answer, err := s.ask(wire.Request{Place: &wire.Place{Node: node}})
+// Place puts a pod on a node: that of the decision just made, or p's.
+func (s *Scheduler) Place(p wire.Place) (*wire.Placed, error) {
+	answer, err := s.ask(wire.Request{Place: &p})
 	if err == nil && answer.Placed == nil {
 		err = s.unexpected()
 	}

@@ -119,7 +119,7 @@ func TestDecisionsInSequence(t *testing.T) {
 			continue
 		}
 		chosen = append(chosen, d.Best[0])
-		if placed, err := s.Place(d.Best[0]); err != nil || placed.Status != nil || placed.Unasked {
+		if placed, err := s.Place(wire.Place{Node: d.Best[0]}); err != nil || placed.Status != nil || placed.Unasked {
 			t.Fatalf("%+v, %v", placed, err)
 		}
 	}
@@ -145,6 +145,25 @@ func TestDecisionLeavesTheState(t *testing.T) {
 	}
 	if d := decided(t, s, pod("next", "1")); len(d.Best) != 1 {
 		t.Errorf("the decision before it took the node's place: %+v", d.Status)
+	}
+}
+
+// TestPlaceWithoutDecision: the pod takes its place, and younger pods are evicted first.
+func TestPlaceWithoutDecision(t *testing.T) {
+	s := startServing(t, wire.Begin{})
+	set(t, s, node("a", "4"))
+	for _, name := range []string{"old", "young"} {
+		placed, err := s.Place(wire.Place{Node: "a", Pod: []byte(pod(name, "2"))})
+		if err != nil || !placed.Unasked {
+			t.Fatalf("%+v, %v", placed, err)
+		}
+	}
+	d := decided(t, s, strings.Replace(pod("important", "1"), `"spec":{`, `"spec":{"priority":5,`, 1))
+	if d.Preemption == nil || len(d.Preemption.Victims) != 1 || d.Preemption.Victims[0].Name != "young" {
+		t.Errorf("%+v", d.Preemption)
+	}
+	if _, err := s.Place(wire.Place{Node: "a", Pod: []byte(node("b", "1"))}); err == nil {
+		t.Error("a node was placed")
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +43,8 @@ type decider struct {
 	index map[string]int
 	names []string
 	rank  []int
+	// started counts the pods that got a start time.
+	started int
 	// latest is the latest decision, until another request than Place comes.
 	latest *attempt
 }
@@ -241,16 +245,23 @@ func (d *decider) enter(pod *v1.Pod) error {
 	return d.set(pod)
 }
 
-// place puts the pod of the latest decision on a node, and reserves what its plugins hand out: volumes and devices.
-func (d *decider) place(ctx context.Context, p *wire.Place) (*wire.Placed, error) {
+// place puts a pod on a node. If the latest decision allows it, it reserves what the pod's plugins hand out: volumes and devices. pod is nil
+// for that of the latest decision.
+func (d *decider) place(ctx context.Context, p *wire.Place, pod runtime.Object) (*wire.Placed, error) {
 	a := d.latest
+	if p.Pod != nil {
+		d.settle()
+		named, ok := pod.(*v1.Pod)
+		if !ok {
+			return nil, fail(wire.BadRequest, fmt.Errorf("placing a %T, which is no pod", pod))
+		}
+		a = &attempt{pod: named, fits: func(string) bool { return false }}
+	}
 	if a == nil {
 		return nil, fail(wire.BadRequest, errors.New("there is no decision to place"))
 	}
 	d.latest = nil
-	bound := a.pod.DeepCopy()
-	bound.Spec.NodeName, bound.Status.NominatedNodeName = p.Node, ""
-	bound.ResourceVersion = next(bound.ResourceVersion)
+	bound := d.bound(a.pod, p.Node)
 	placed := &wire.Placed{Unasked: !a.fits(p.Node)}
 	if !placed.Unasked {
 		status := a.profile.Framework.RunReservePluginsReserve(ctx, a.state, bound, p.Node)
@@ -267,4 +278,17 @@ func (d *decider) place(ctx context.Context, p *wire.Place) (*wire.Placed, error
 	}
 	d.world.Commit()
 	return placed, nil
+}
+
+// bound returns a pod that runs on a node. Preemption takes the present for the start of a pod that has none, which would make its
+// choice depend on the clock.
+func (d *decider) bound(pod *v1.Pod, node string) *v1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.NodeName, pod.Status.NominatedNodeName = node, ""
+	pod.ResourceVersion = next(pod.ResourceVersion)
+	if pod.Status.StartTime == nil {
+		d.started++
+		pod.Status.StartTime = &metav1.Time{Time: never.Add(time.Duration(d.started) * time.Second)}
+	}
+	return pod
 }

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/scheduler/versions/wire"
@@ -82,11 +83,7 @@ func (s *session) do(r *wire.Request) error {
 	case r.Decide != nil:
 		return s.decide(r.Decide)
 	case r.Place != nil:
-		placed, err := s.decider.place(s.ctx, r.Place)
-		if err != nil {
-			return err
-		}
-		return s.reply(wire.Answer{Placed: placed})
+		return s.place(r.Place)
 	}
 	s.decider.settle()
 	switch {
@@ -122,6 +119,20 @@ func (s *session) decide(d *wire.Decide) error {
 	}
 	s.decisions++
 	return s.reply(wire.Answer{Decision: decision})
+}
+
+func (s *session) place(p *wire.Place) (err error) {
+	var pod runtime.Object
+	if p.Pod != nil {
+		if pod, err = s.read(p.Pod); err != nil {
+			return err
+		}
+	}
+	placed, err := s.decider.place(s.ctx, p, pod)
+	if err != nil {
+		return err
+	}
+	return s.reply(wire.Answer{Placed: placed})
 }
 
 func (s *session) set(data []byte) error {

@@ -28,7 +28,7 @@ type Request struct {
 	Release string `json:"release,omitempty"`
 	// Decide asks for a decision. It does not change the state, unless Place follows.
 	Decide *Decide `json:"decide,omitempty"`
-	// Place puts the pod of the decision before it on a node. It must follow Decide at once.
+	// Place puts a pod on a node.
 	Place *Place `json:"place,omitempty"`
 }
 
@@ -66,9 +66,12 @@ type Decide struct {
 	Every bool `json:"every,omitempty"`
 }
 
-// Place names a node, which need not be the decision's.
+// Place names a node, which need not be the decision's. A pod without a start time gets one: later than those of all pods that were placed
+// before.
 type Place struct {
 	Node string `json:"node"`
+	// Pod is a pod to place without a decision, so that no plugin reserves anything. Without it, the pod is that of the decision just made.
+	Pod json.RawMessage `json:"pod,omitempty"`
 }
 
 // Answer is one line from the scheduler. Exactly one field is set.
@@ -268,7 +271,7 @@ type Candidate struct {
 type Placed struct {
 	// Status is Reserve's answer, unless it is a success. The pod is on the node nevertheless, without what Reserve hands out.
 	Status *Status `json:"status,omitempty"`
-	// Unasked: this version's decision does not allow the node, so no plugin reserved anything.
+	// Unasked: there was no decision, or it does not allow the node, so no plugin reserved anything.
 	Unasked bool `json:"unasked,omitempty"`
 }
 

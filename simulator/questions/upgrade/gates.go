@@ -76,14 +76,11 @@ func (c *comparison) becomes(ctx context.Context, source Source, cause *Cause, g
 	if len(gates) == 0 {
 		return false, nil
 	}
-	set := maps.Clone(c.options.ToGates)
-	if set == nil {
-		set = map[string]bool{}
-	}
+	set := map[string]bool{}
 	for _, name := range gates {
 		set[name] = c.gates[name]
 	}
-	v, err := c.begin(ctx, c.options.To, set)
+	v, err := c.newer(ctx, set)
 	if refused := (*versions.RefusedError)(nil); errors.As(err, &refused) {
 		return false, nil // gates depend on each other
 	}
@@ -121,19 +118,20 @@ func place(v *versions.Scheduler, pod []byte, node string) error {
 	if node == "" {
 		return nil
 	}
-	var o map[string]any
-	if err := json.Unmarshal(pod, &o); err != nil {
+	var p struct {
+		Spec struct {
+			Volumes, ResourceClaims []json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(pod, &p); err != nil {
 		return fmt.Errorf("reading a pod: %w", err)
 	}
-	spec, _ := o["spec"].(map[string]any)
-	if spec != nil && spec["volumes"] == nil && spec["resourceClaims"] == nil {
-		spec["nodeName"] = node
-		return v.Set(o)
-	}
-	// What Reserve hands out, it has to decide first.
-	if _, err := v.Decide(wire.Decide{Pod: pod}); err != nil {
+	placed := wire.Place{Node: node}
+	if len(p.Spec.Volumes)+len(p.Spec.ResourceClaims) == 0 {
+		placed.Pod = pod
+	} else if _, err := v.Decide(wire.Decide{Pod: pod}); err != nil { // what Reserve hands out, a decision has found
 		return err
 	}
-	_, err := v.Place(node)
+	_, err := v.Place(placed)
 	return err
 }

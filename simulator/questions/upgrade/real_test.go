@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,10 +82,10 @@ func rows(t *testing.T, name string) []openb.Row {
 	return out
 }
 
-// only returns a configuration in which one plugin scores, so that nothing covers what it does.
-func only(plugin string) string {
+// only returns a configuration in which few plugins score, so that nothing covers what they do.
+func only(plugins ...string) string {
 	return "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: default-scheduler\n" +
-		"  plugins: {score: {disabled: [{name: '*'}], enabled: [{name: " + plugin + ", weight: 1}]}}\n"
+		"  plugins: {score: {disabled: [{name: '*'}], enabled: [{name: " + strings.Join(plugins, ", weight: 1}, {name: ") + ", weight: 1}]}}\n"
 }
 
 // TestKnownDifferences: what is known to differ between versions is found and named, where it began and nowhere else.
@@ -117,6 +118,12 @@ func TestKnownDifferences(t *testing.T) {
 			source: steps(node("has", "4", "8Gi", image("registry.example/model:1")), node("lacks", "4", "8Gi", image("registry.example/other:1")),
 				asked(t, "p", "1", "1Gi", object{"volumes": []any{object{"name": "model", "image": object{"reference": "registry.example/model:1"}}}})),
 			since: "1.36", want: brief{Tie, "score", "ImageLocality", true, "", 1},
+		},
+		// An image volume counts as an image of the pod, so that it takes more to have them all.
+		"share of image volumes": {
+			source: steps(node("near", "4", "8Gi", image("registry.example/app:1")), node("far", "40", "80Gi"), running("a", "1", "1Gi", "near"),
+				asked(t, "p", "1", "1Gi", object{"volumes": []any{object{"name": "model", "image": object{"reference": "registry.example/model:1"}}}})),
+			configuration: only("ImageLocality", "NodeResourcesFit"), since: "1.37", want: brief{Moved, "score", "ImageLocality", true, "", 1},
 		},
 		"operators of tolerations": {
 			source: steps(node("a", "4", "8Gi", tainted), asked(t, "p", "1", "1Gi", object{"tolerations": []any{object{"key": "level", "operator": "Gt", "value": "3", "effect": "NoSchedule"}}})),

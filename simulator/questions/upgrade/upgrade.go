@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,6 +68,8 @@ type Options struct {
 	Configuration string
 	// FromGates and ToGates set feature gates of one version.
 	FromGates, ToGates map[string]bool
+	// ToEmulates is an older minor version whose gates To has, as Kubernetes emulates it; empty for its own.
+	ToEmulates string
 	// Dir has the schedulers; by default the directory of this program.
 	Dir string
 	// Progress is called after each decision of the first pass. It may be nil.
@@ -215,18 +218,31 @@ func (p *pair) close() {
 	}
 }
 
-func (c *comparison) begin(ctx context.Context, minor string, gates map[string]bool) (*versions.Scheduler, error) {
-	return c.options.start(ctx, versions.Options{Minor: minor, Dir: c.options.Dir, Begin: wire.Begin{Configuration: c.options.Configuration, Gates: gates}})
+// older starts the older version, and newer the newer one with further gates.
+func (c *comparison) older(ctx context.Context) (*versions.Scheduler, error) {
+	return c.begin(ctx, c.options.From, wire.Begin{Gates: c.options.FromGates})
+}
+
+func (c *comparison) newer(ctx context.Context, gates map[string]bool) (*versions.Scheduler, error) {
+	all := map[string]bool{}
+	maps.Copy(all, c.options.ToGates)
+	maps.Copy(all, gates)
+	return c.begin(ctx, c.options.To, wire.Begin{Gates: all, Emulate: c.options.ToEmulates})
+}
+
+func (c *comparison) begin(ctx context.Context, minor string, b wire.Begin) (*versions.Scheduler, error) {
+	b.Configuration = c.options.Configuration
+	return c.options.start(ctx, versions.Options{Minor: minor, Dir: c.options.Dir, Begin: b})
 }
 
 // decide makes all decisions, and gathers the causes.
 func (c *comparison) decide(ctx context.Context, source Source) (err error) {
 	var p pair
 	defer p.close()
-	if p.from, err = c.begin(ctx, c.options.From, c.options.FromGates); err != nil {
+	if p.from, err = c.older(ctx); err != nil {
 		return err
 	}
-	if p.to, err = c.begin(ctx, c.options.To, c.options.ToGates); err != nil {
+	if p.to, err = c.newer(ctx, nil); err != nil {
 		return err
 	}
 	c.report.Changes = changesOf(p.from.Started(), p.to.Started())
@@ -334,7 +350,7 @@ func (c *comparison) compare(p *pair, s Step) error {
 	node := ""
 	if s.Place && len(before.Best) > 0 {
 		node = before.Best[0]
-		if err := p.both(func(v *versions.Scheduler) error { _, err := v.Place(node); return err }); err != nil {
+		if err := p.both(func(v *versions.Scheduler) error { _, err := v.Place(wire.Place{Node: node}); return err }); err != nil {
 			return err
 		}
 	}

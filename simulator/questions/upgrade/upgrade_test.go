@@ -90,11 +90,16 @@ func podObject(name, cpu, memory string, spec object) object {
 
 func asked(t *testing.T, name, cpu, memory string, spec object) Step {
 	t.Helper()
-	data, err := json.Marshal(podObject(name, cpu, memory, spec))
+	return Step{Decide: encoded(t, podObject(name, cpu, memory, spec)), Place: true}
+}
+
+func encoded(t *testing.T, o object) []byte {
+	t.Helper()
+	data, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Step{Decide: data, Place: true}
+	return data
 }
 
 func running(name, cpu, memory, on string) Step {

@@ -51,7 +51,7 @@ func Ask(ctx context.Context, q Question) (answer *Answer, err error) {
 			answer, err = nil, fmt.Errorf("asking Karpenter's provisioning: it panicked: %v", failure)
 		}
 	}()
-	ctx = karpenterContext(ctx)
+	ctx = karpenterContext(ctx, q.Provider)
 	r, err := newRun(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("asking Karpenter's provisioning: copying the state: %w", err)
@@ -63,9 +63,16 @@ func Ask(ctx context.Context, q Question) (answer *Answer, err error) {
 	return r.answer, nil
 }
 
-// karpenterContext returns a context with Karpenter's options, and without its log.
-func karpenterContext(ctx context.Context) context.Context {
-	return log.IntoContext(provider.WithOptions(ctx), logr.Discard())
+// karpenterContext returns a context with Karpenter's options, and without its log. Without a reserved offer, Karpenter need not look for one
+// among all offers each time that it adds a pod to a node.
+func karpenterContext(ctx context.Context, p *provider.Provider) context.Context {
+	ctx = provider.WithOptions(ctx)
+	if !p.Reserves() {
+		without := *options.FromContext(ctx)
+		without.FeatureGates.ReservedCapacity = false
+		ctx = options.ToContext(ctx, &without)
+	}
+	return log.IntoContext(ctx, logr.Discard())
 }
 
 // silent is a recorder that drops all events.

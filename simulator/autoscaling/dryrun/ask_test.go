@@ -491,3 +491,34 @@ func TestNewNode(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPoolsThatBuyNothing: a NodePool that no instance type matches, and two whose limits leave nothing to each other, are told apart, and
+// no round goes on for ever.
+func TestPoolsThatBuyNothing(t *testing.T) {
+	nothing := nodePool("nothing", requiring(v1.LabelInstanceTypeStable, v1.NodeSelectorOpIn, "x1.none"))
+	want(t, ask(t, dryrun.Question{State: dryrun.State{NodePools: []*karpenter.NodePool{nothing}}, Pods: []*v1.Pod{pod("web", "cpu=1")}}), `
+default/web: none 
+  not nothing (types): 38 types are not the type that is asked for
+`)
+	first, second := nodePool("first", weighing(10), limited("cpu", "2")), nodePool("second", limited("cpu", "2"))
+	pods := []*v1.Pod{pod("a", "cpu=1500m"), pod("b", "cpu=1500m"), pod("c", "cpu=1500m")}
+	answer := ask(t, dryrun.Question{State: dryrun.State{NodePools: []*karpenter.NodePool{first, second}}, Pods: pods})
+	var verdicts []string
+	for _, p := range answer.Pods {
+		text := p.Name + " " + p.Node
+		for _, r := range p.Refused {
+			text += fmt.Sprintf(" %s:%s", r.NodePool, r.Kind)
+		}
+		verdicts = append(verdicts, text)
+	}
+	if diff := cmp.Diff([]string{"a first-1 second:later", "b second-1 first:batch", "c  first:batch second:batch"}, verdicts); diff != "" {
+		t.Error(diff)
+	}
+	for _, p := range pods {
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable}}
+	}
+	rounds, _ := played(t, dryrun.State{NodePools: []*karpenter.NodePool{first, second, nothing}, Pods: pods})
+	if !rounds.Complete || len(rounds.Pending) != 1 {
+		t.Errorf("the rounds are\n%s", roundsText(rounds))
+	}
+}

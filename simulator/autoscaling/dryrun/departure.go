@@ -128,7 +128,7 @@ func CouldGo(ctx context.Context, q DepartureQuestion) (all []Departure, err err
 			all, err = nil, fmt.Errorf("asking Karpenter's consolidation: it panicked: %v", failure)
 		}
 	}()
-	ctx = karpenterContext(ctx)
+	ctx = karpenterContext(ctx, q.Provider)
 	d, err := newDepartures(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("asking Karpenter's consolidation: copying the state: %w", err)

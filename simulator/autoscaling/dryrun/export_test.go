@@ -19,7 +19,7 @@ type Judgement struct {
 
 // Judgements asks about every pod and every NodePool alone.
 func Judgements(ctx context.Context, q Question) (all []Judgement, err error) {
-	ctx = karpenterContext(ctx)
+	ctx = karpenterContext(ctx, q.Provider)
 	r, err := newRun(ctx, &q)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type pool struct {
 	never    *Refusal
 	template *scheduling.NodeClaimTemplate
 	types    []*cloudprovider.InstanceType
+	// offers are those of the types; byPrice fills them.
+	offers []offered
 	// left is what the limits leave to new nodes; nil without limits.
 	left v1.ResourceList
 	// ofDaemons are the requests of the pods of DaemonSets by instance type. It is filled when it is asked for.

@@ -214,7 +214,7 @@ func (p *play) disrupt(ctx context.Context) (round *Round, err error) {
 			round, err = nil, fmt.Errorf("it panicked: %v", failure)
 		}
 	}()
-	ctx = karpenterContext(ctx)
+	ctx = karpenterContext(ctx, p.q.Provider)
 	d, err := newDepartures(ctx, &DepartureQuestion{State: p.drifting(), Provider: p.q.Provider, Now: p.q.Now})
 	if err != nil {
 		return nil, err

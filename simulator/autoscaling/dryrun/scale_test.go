@@ -2,16 +2,21 @@ package dryrun_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/autoscaling/instances"
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
 
 // large is a question about 1,000 pods of ten workloads, some of which spread and some of which fit nowhere, beside 300 nodes with
@@ -104,5 +109,62 @@ func TestLargeDeparture(t *testing.T) {
 	t.Logf("%s of processor time and %d MB", took, allocated>>20)
 	if limit := bombs.Slowdown * maxLarge; took > limit {
 		t.Errorf("it took %s of processor time, more than %s", took, limit)
+	}
+}
+
+// cloudTypes is as many types as a large cloud has in a region: families of several generations and ratios, for both architectures, with sizes
+// from 1 to 192 CPUs, in three zones, on demand and as spot.
+func cloudTypes() *instances.Catalog {
+	c := &instances.Catalog{Prices: instances.Source{From: "made up"}, Overhead: instances.DefaultOverhead()}
+	sizes := []int64{1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192}
+	for i := 0; len(c.Types) < 1724; i++ {
+		ratio, architecture := int64(2<<(i%4)), []string{"amd64", "arm64"}[i/4%2]
+		for _, cpus := range sizes {
+			t := instances.Type{
+				Name: fmt.Sprintf("%c%d-%dx", 'a'+i%26, i/26, cpus), Architecture: architecture, OperatingSystems: []string{"linux"},
+				Capacity: v1.ResourceList{
+					v1.ResourceCPU: *resource.NewQuantity(cpus, resource.DecimalSI), v1.ResourceMemory: *resource.NewQuantity((cpus*ratio)<<30, resource.BinarySI),
+					v1.ResourceEphemeralStorage: resource.MustParse("20Gi"), v1.ResourcePods: resource.MustParse("110"),
+				},
+			}
+			price := 0.02*float64(cpus) + 0.003*float64(cpus*ratio) + 0.0001*float64(i)
+			if i%13 == 0 {
+				t.Capacity["nvidia.com/gpu"] = *resource.NewQuantity(max(1, cpus/8), resource.DecimalSI)
+				price += float64(max(1, cpus/8))
+			}
+			for z, zone := range zones {
+				t.Offerings = append(t.Offerings,
+					instances.Offering{Zone: zone, CapacityType: "on-demand", Price: price, Available: true},
+					instances.Offering{Zone: zone, CapacityType: "spot", Price: price * (0.3 + 0.01*float64((i+z)%20)), Available: true})
+			}
+			if c.Types = append(c.Types, t); len(c.Types) == 1724 {
+				break
+			}
+		}
+	}
+	slices.SortFunc(c.Types, func(a, b instances.Type) int { return strings.Compare(a.Name, b.Name) })
+	return c
+}
+
+// TestLargeListOfTypes: with the types of a large cloud.
+func TestLargeListOfTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
+	q := large()
+	q.Provider = provider.New(cloudTypes())
+	var answer *dryrun.Answer
+	allocated, took := bombs.Measure(func() { answer = ask(t, q) })
+	verdicts := map[dryrun.Verdict]int{}
+	for _, p := range answer.Pods {
+		verdicts[p.Verdict]++
+	}
+	t.Logf("%v with %d new nodes, in %s of processor time and %d MB", verdicts, len(answer.NewNodes), took, allocated>>20)
+	if verdicts[dryrun.OnNewNode] != 900 || verdicts[dryrun.OnNone] != 100 {
+		t.Errorf("the verdicts are %v", verdicts)
+	}
+	// Processor time is far from steady on a busy machine; what was allocated is, and most of the time that is ours went there.
+	if allocated > 600<<20 {
+		t.Errorf("it allocated %d MB", allocated>>20)
 	}
 }

@@ -509,34 +509,59 @@ func (r *run) decisive(ctx context.Context, pod *v1.Pod, p *pool) (names []strin
 // maxCheaper is how many cheaper offers an answer has of a node.
 const maxCheaper = 3
 
-// cheaper returns what the offers for less than a price lack.
-func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.ResourceList, price float64) (found []Cheaper) {
-	type candidate struct {
-		provider.Offer
-		of        *cloudprovider.InstanceType
-		available bool
-		elsewhere int // 1 if the requirements exclude it: of equal ones it comes last
+// offered is an offer of a NodePool's types.
+type offered struct {
+	provider.Offer
+	of        *cloudprovider.InstanceType
+	available bool
+}
+
+// byPrice returns all offers, the dearest first. They are the same for each new node, and a large cloud has ten thousand.
+func (p *pool) byPrice() []offered {
+	if p.offers == nil {
+		for _, of := range p.types {
+			for _, o := range of.Offerings {
+				p.offers = append(p.offers, offered{provider.OfferOf(of, o), of, o.Available})
+			}
+		}
+		slices.SortFunc(p.offers, func(a, b offered) int {
+			return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), a.Compare(b.Offer))
+		})
 	}
+	return p.offers
+}
+
+// cheaper returns what the offers for less than a price lack. Of equal prices, what the requirements exclude comes last.
+func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.ResourceList, price float64) (found []Cheaper) {
 	zones, capacityTypes := claim.Requirements.Get(v1.LabelTopologyZone), claim.Requirements.Get(karpenter.CapacityTypeLabelKey)
-	var all []candidate
-	for _, of := range p.types {
-		for _, o := range of.Offerings {
-			if o.Price >= price {
-				continue
+	elsewhere := func(o *offered) bool { return !zones.Has(o.Zone) || !capacityTypes.Has(o.CapacityType) }
+	all := p.byPrice()
+	from, _ := slices.BinarySearchFunc(all, price, func(o offered, price float64) int {
+		if o.PricePerHour >= price {
+			return -1
+		}
+		return 1
+	})
+	all = all[from:]
+	inOrder := func(yield func(*offered) bool) {
+		for i := 0; i < len(all); {
+			end := i
+			for end < len(all) && all[end].PricePerHour == all[i].PricePerHour {
+				end++
 			}
-			c := candidate{Offer: provider.OfferOf(of, o), of: of, available: o.Available}
-			if !zones.Has(c.Zone) || !capacityTypes.Has(c.CapacityType) {
-				c.elsewhere = 1
+			for _, last := range []bool{false, true} {
+				for j := i; j < end; j++ {
+					if elsewhere(&all[j]) == last && !yield(&all[j]) {
+						return
+					}
+				}
 			}
-			all = append(all, c)
+			i = end
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.elsewhere, b.elsewhere), a.Compare(b.Offer))
-	})
 	seen := map[string]bool{}
 	lacks := map[*cloudprovider.InstanceType]lacking{}
-	for _, o := range all {
+	for o := range inOrder {
 		if len(found) == maxCheaper {
 			break
 		}

@@ -21,17 +21,26 @@ import (
 type Provider struct {
 	catalog *instances.Catalog
 	types   []*cloudprovider.InstanceType
+	// reserves: some offer is of reserved capacity.
+	reserves bool
 }
 
 var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
 // New returns the provider of a catalog, which must not change any more.
 func New(catalog *instances.Catalog) *Provider {
-	return &Provider{catalog: catalog, types: catalog.Karpenter()}
+	p := &Provider{catalog: catalog, types: catalog.Karpenter()}
+	for _, t := range catalog.Types {
+		p.reserves = p.reserves || slices.ContainsFunc(t.Offerings, func(o instances.Offering) bool { return o.CapacityType == karpenter.CapacityTypeReserved })
+	}
+	return p
 }
 
 // Catalog returns what New was given.
 func (p *Provider) Catalog() *instances.Catalog { return p.catalog }
+
+// Reserves reports whether some offer is of reserved capacity.
+func (p *Provider) Reserves() bool { return p.reserves }
 
 // GetInstanceTypes returns all types, by name, whatever the NodePool. The list is the caller's to sort; the types are shared.
 func (p *Provider) GetInstanceTypes(context.Context, *karpenter.NodePool) ([]*cloudprovider.InstanceType, error) {

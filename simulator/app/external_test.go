@@ -233,6 +233,31 @@ func TestAKueueElsewhere(t *testing.T) {
 	state(server.KueueForeign)
 }
 
+// TestAKarpenterElsewhere: in an existing cluster the simulator adds no nodes, and says why: a Karpenter there does, or there is none. What it
+// would do can be asked of both.
+func TestAKarpenterElsewhere(t *testing.T) {
+	clustertest.Slow(t)
+	there := startElsewhere(t)
+	options := DefaultOptions()
+	options.Kubeconfig = there.kubeconfig
+	s := startApart(t, options)
+	refuses := func(want server.KarpenterPhase, message string) {
+		t.Helper()
+		var state server.KarpenterState
+		if s.get(t, karpenterPath, &state); state.State != want || !strings.Contains(state.Message, message) {
+			t.Errorf("it says %+v, want %s", state, want)
+		}
+		s.refusesKarpenter(t, karpenterPath, http.MethodPut, `{"on": true}`, http.StatusConflict, message)
+		if code, answer := s.send(t, http.MethodPost, "/api/v1/autoscale", "{}"); code != http.StatusOK {
+			t.Errorf("what an autoscaler would do: %d %s", code, answer)
+		}
+	}
+	refuses(server.KarpenterUnavailable, "the simulator runs no controllers")
+	s.client = there.client
+	s.leased(t)
+	refuses(server.KarpenterForeign, "Karpenter itself runs in this cluster: it holds the Lease kube-system/karpenter-leader-election")
+}
+
 func TestAnotherControlPlaneThatDisconnectsAndReturns(t *testing.T) {
 	clustertest.Slow(t)
 	there := startElsewhere(t)

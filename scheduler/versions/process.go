@@ -303,11 +303,11 @@ func (s *Scheduler) unexpected() error {
 	return &DiedError{Minor: s.minor, Decisions: s.decisions, Said: s.said.String(), Exit: errUnexpected}
 }
 
-// Ignored is what a version does not know: a kind, or the field of a kind at a path, in which [] stands for each index.
+// Ignored is what a version ignores: a kind, or the field of a kind at a path, in which [] stands for each index.
 type Ignored struct {
 	APIVersion, Kind string
-	// Path is empty if the version has no such kind.
-	Path string
+	// Path is empty if the version has no such kind, or reads it in another apiVersion only, which is ReadAs.
+	Path, ReadAs string
 }
 
 // Count counts how often something was ignored. An object that was set twice counts twice.
@@ -325,11 +325,11 @@ func (s *Scheduler) ignore(o *wire.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	paths := o.Unknown
-	if o.Unserved {
+	if o.Unserved || o.ReadAs != "" {
 		paths = []string{""}
 	}
 	for _, path := range paths {
-		what := Ignored{o.APIVersion, o.Kind, index.ReplaceAllString(path, "[]")}
+		what := Ignored{o.APIVersion, o.Kind, index.ReplaceAllString(path, "[]"), o.ReadAs}
 		switch found := s.ignored[what]; {
 		case found != nil:
 			found.Times++

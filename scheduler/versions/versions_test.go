@@ -170,13 +170,15 @@ func TestPlaceWithoutDecision(t *testing.T) {
 func TestUnknownIsListed(t *testing.T) {
 	s := startServing(t, wire.Begin{})
 	odd := strings.Replace(node("a", "4"), `"status":{`, `"status":{"later":[{"x":1}],`, 1)
-	set(t, s, odd, odd, `{"apiVersion":"scheduling.k8s.io/v9","kind":"Troupe","metadata":{"name":"t","namespace":"n"}}`)
+	set(t, s, odd, odd, `{"apiVersion":"scheduling.k8s.io/v9","kind":"Troupe","metadata":{"name":"t","namespace":"n"}}`,
+		`{"apiVersion":"resource.k8s.io/v1beta1","kind":"DeviceClass","metadata":{"name":"gpu"}}`, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`)
 	decided(t, s, strings.Replace(pod("p", "1"), `"image":"app"`, `"image":"app","mood":"good"`, 1))
 	ignored, unlisted := s.Ignored()
 	want := map[Ignored]Count{
-		{"v1", "Node", "status.later"}:          {2, wire.Reference{APIVersion: "v1", Kind: "Node", Name: "a"}},
-		{"v1", "Pod", "spec.containers[].mood"}: {1, wire.Reference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "p", UID: "p"}},
-		{"scheduling.k8s.io/v9", "Troupe", ""}:  {1, wire.Reference{APIVersion: "scheduling.k8s.io/v9", Kind: "Troupe", Namespace: "n", Name: "t"}},
+		{"v1", "Node", "status.later", ""}:                                   {2, wire.Reference{APIVersion: "v1", Kind: "Node", Name: "a"}},
+		{"v1", "Pod", "spec.containers[].mood", ""}:                          {1, wire.Reference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "p", UID: "p"}},
+		{"resource.k8s.io/v1beta1", "DeviceClass", "", "resource.k8s.io/v1"}: {1, wire.Reference{APIVersion: "resource.k8s.io/v1beta1", Kind: "DeviceClass", Name: "gpu"}},
+		{"scheduling.k8s.io/v9", "Troupe", "", ""}:                           {1, wire.Reference{APIVersion: "scheduling.k8s.io/v9", Kind: "Troupe", Namespace: "n", Name: "t"}},
 	}
 	if diff := cmp.Diff(want, ignored); diff != "" || unlisted != 0 {
 		t.Errorf("%s, %d", diff, unlisted)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -115,6 +116,20 @@ func (d *decider) settle() {
 		d.latest = nil
 	}
 	d.world.Commit()
+}
+
+// readAs returns the apiVersion in which the scheduler reads a kind, if it does not read this one. It is empty for a kind that it does not read at
+// all.
+func (d *decider) readAs(gvk schema.GroupVersionKind) string {
+	if d.world.Read(gvk) {
+		return ""
+	}
+	for _, gv := range scheme.Scheme.VersionsForGroupKind(gvk.GroupKind()) {
+		if d.world.Read(gv.WithKind(gvk.Kind)) {
+			return gv.String()
+		}
+	}
+	return ""
 }
 
 func (d *decider) set(o runtime.Object) error {

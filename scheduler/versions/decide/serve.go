@@ -140,6 +140,10 @@ func (s *session) set(data []byte) error {
 	if err != nil || o == nil {
 		return err
 	}
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if other := s.decider.readAs(gvk); other != "" {
+		return s.answer(wire.Answer{Object: &wire.Object{Reference: referenceOf(o, &gvk), ReadAs: other}})
+	}
 	return s.decider.set(o)
 }
 

@@ -134,6 +134,8 @@ type Object struct {
 	Reference
 	// Unserved: this version has no such kind, and has ignored the object.
 	Unserved bool `json:"unserved,omitempty"`
+	// ReadAs: this version's scheduler reads the kind in another apiVersion only, and has ignored the object.
+	ReadAs string `json:"readAs,omitempty"`
 	// Unknown are the paths of the fields that this version has ignored.
 	Unknown []string `json:"unknown,omitempty"`
 }

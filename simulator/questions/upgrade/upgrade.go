@@ -129,11 +129,12 @@ type Version struct {
 	IgnoredFurther int `json:"ignoredFurther,omitempty"`
 }
 
-// Ignored is a kind that a version does not have, or the field of a kind.
+// Ignored is a kind that a version does not have or reads in another apiVersion only, or the field of a kind.
 type Ignored struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
 	Path       string         `json:"path,omitempty"`
+	ReadAs     string         `json:"readAs,omitempty"`
 	Times      int            `json:"times"`
 	Example    wire.Reference `json:"example"`
 }
@@ -278,7 +279,7 @@ func sideOf(s *versions.Scheduler) Version {
 	ignored, further := s.Ignored()
 	out := Version{Minor: s.Started().Minor, Version: s.Started().Version, IgnoredFurther: further}
 	for what, count := range ignored {
-		out.Ignored = append(out.Ignored, Ignored{what.APIVersion, what.Kind, what.Path, count.Times, count.Example})
+		out.Ignored = append(out.Ignored, Ignored{what.APIVersion, what.Kind, what.Path, what.ReadAs, count.Times, count.Example})
 	}
 	slices.SortFunc(out.Ignored, func(a, b Ignored) int {
 		return strings.Compare(a.APIVersion+a.Kind+"\x00"+a.Path, b.APIVersion+b.Kind+"\x00"+b.Path)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -58,6 +59,8 @@ type Options struct {
 	Admit func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Beside are further schedulers; nil for none. Close closes it.
 	Beside Beside
+	// Actor acts at moments of virtual time; nil for none.
+	Actor Actor
 	// SettleLimit is how much virtual time Settle lets pass at most; DefaultSettleLimit by default.
 	SettleLimit time.Duration
 }
@@ -122,12 +125,18 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	s.control = newControl(s)
 	s.control.admitCustom, s.control.nodes.devices = options.Admit, options.Devices
 	s.beside = newBesides(s, options.Beside)
+	if options.Actor == nil {
+		s.options.Actor = nobody{}
+	}
+	s.cluster.custom = s.options.Actor.Kinds()
 	if s.beside != nil {
-		s.cluster.custom = s.beside.kinds
+		s.cluster.custom = maps.Clone(s.beside.kinds)
+		maps.Copy(s.cluster.custom, s.options.Actor.Kinds())
 	}
 	s.cluster.changed = func(r ref, before, after object) {
 		s.control.note(r, before, after)
 		s.beside.note(r, before, after)
+		s.options.Actor.Changed(r.gvk, runtimeOf(before), runtimeOf(after))
 	}
 	e, err := newEngine(ctx, s, options.Configuration)
 	if err != nil {
@@ -195,12 +204,26 @@ func (s *Simulation) follow(ctx context.Context) error {
 			if err := s.beside.run(ctx); err != nil {
 				return fmt.Errorf("a scheduler beside kube-scheduler: %w", err)
 			}
+		case s.actorIsDue():
+			if err := s.options.Actor.Act(ctx, Hands{s}); err != nil {
+				return fmt.Errorf("a controller beside the scheduler: %w", err)
+			}
 		default:
 			s.engine.deliver()
 			s.results.hand()
 			return s.control.failure()
 		}
 	}
+}
+
+// actorIsDue reports whether the actor's moment has come, and all timers of that moment have passed.
+func (s *Simulation) actorIsDue() bool {
+	at, _ := s.options.Actor.Next()
+	if at.IsZero() || at.After(s.timeline.Now()) {
+		return false
+	}
+	next := s.timeline.first()
+	return next == nil || next.at.After(s.timeline.Now())
 }
 
 // handEvery is after how many turns Observe gets what has arrived.
@@ -212,7 +235,15 @@ const turnsPerPod = 1000
 // step lets time pass until the next event, at most until end, and reports whether there was one.
 func (s *Simulation) step(end time.Time) bool {
 	at, backoff, flush := s.engine.nextFlush()
-	if next := s.timeline.first(); next != nil && (!flush || !next.at.After(at)) {
+	next := s.timeline.first()
+	if acts, _ := s.options.Actor.Next(); !acts.IsZero() && (next == nil || acts.Before(next.at)) && (!flush || acts.Before(at)) {
+		if acts.After(end) {
+			return false
+		}
+		s.timeline.reach(acts)
+		return true
+	}
+	if next != nil && (!flush || !next.at.After(at)) {
 		if next.at.After(end) {
 			return false
 		}
@@ -337,7 +368,8 @@ func (s *Simulation) Settle(ctx context.Context) error {
 				return err
 			}
 			doing := s.engine.busy()
-			if doing == "" && !s.timeline.awaits() {
+			_, acts := s.options.Actor.Next()
+			if doing == "" && !acts && !s.timeline.awaits() {
 				return nil
 			}
 			if !s.step(end) {

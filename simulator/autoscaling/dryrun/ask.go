@@ -41,6 +41,8 @@ type Question struct {
 	// Pods are asked about together, as one of Karpenter's batches: they share new nodes and use up limits. A pod that is bound, or
 	// that State has, is asked as if it were not placed yet. All other pods that wait are left out.
 	Pods []*v1.Pod
+	// Brief leaves out why a pod that gets a node gets no other: Placement.Refused of such pods, and NewNode.Cheaper.
+	Brief bool
 }
 
 // Ask answers a question. An error means that there is no answer: ctx has ended, or Karpenter failed on what it was given. It may be
@@ -94,6 +96,7 @@ type run struct {
 	explained map[string][]Refusal
 	// solos is how many further questions may be asked for reasons.
 	solos  int
+	brief  bool
 	answer *Answer
 }
 
@@ -101,7 +104,7 @@ type run struct {
 const maxSolos = 20
 
 func newRun(ctx context.Context, q *Question) (*run, error) {
-	r := &run{provider: q.Provider, explained: map[string][]Refusal{}, solos: maxSolos, answer: &Answer{Prices: q.Provider.Catalog().Prices}}
+	r := &run{provider: q.Provider, explained: map[string][]Refusal{}, solos: maxSolos, brief: q.Brief, answer: &Answer{Prices: q.Provider.Catalog().Prices}}
 	of := q.State
 	isAsked := map[client.ObjectKey]bool{}
 	for i, pod := range q.Pods {
@@ -208,6 +211,9 @@ func (r *run) judge(ctx context.Context) error {
 			continue
 		case "":
 			p.Verdict = OnNone
+		}
+		if r.brief && p.Verdict != OnNone {
+			continue
 		}
 		p.Refused = r.refusals(ctx, pod, r.bought(p.Node))
 		if ctx.Err() != nil {
@@ -319,7 +325,9 @@ func (r *run) newNode(claim *scheduling.NodeClaim, p *pool, name string) NewNode
 	n.Offer = *offer
 	requests := resources.RequestsForPods(claim.Pods...)
 	n.Requests = resources.Merge(requests, p.overhead(r.daemons, of))
-	n.Cheaper = r.cheaper(claim, p, requests, n.PricePerHour)
+	if !r.brief {
+		n.Cheaper = r.cheaper(claim, p, requests, n.PricePerHour)
+	}
 	n.Node = nodeOf(claim, of, n)
 	for i, daemon := range r.daemons {
 		if p.runs(daemon, of) {

@@ -34,6 +34,8 @@ type DepartureQuestion struct {
 	Nodes []string
 	// Now is the time by which the schedules of budgets and the ages of pods are judged.
 	Now time.Time
+	// asTheyAre takes the NodeClaims of State for all that there are, in the state in which they are.
+	asTheyAre bool
 }
 
 // Departure is the answer for a node.
@@ -193,9 +195,11 @@ func newDepartures(ctx context.Context, q *DepartureQuestion) (*departures, erro
 	d.rules.left = map[karpenter.DisruptionReason]map[string]int{}
 	of := q.State
 	of.NodePools = defaulted(of.NodePools)
-	of.NodeClaims = d.settledClaims(&of)
+	if !q.asTheyAre {
+		of.NodeClaims = d.settledClaims(&of)
+	}
 	var err error
-	if d.run, err = newRun(ctx, &Question{State: of, Provider: q.Provider}); err != nil {
+	if d.run, err = newRun(ctx, &Question{State: of, Provider: q.Provider, Brief: q.asTheyAre}); err != nil {
 		return nil, err
 	}
 	d.replace(d.snapshot, "", d.settle(d.podsOf[""]))

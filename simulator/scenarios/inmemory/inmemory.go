@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/others/flow"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
+	"kube-scheduler-simulator/simulator/autoscaling/stepwise"
 	"kube-scheduler-simulator/simulator/cluster/storedform"
 	"kube-scheduler-simulator/simulator/cluster/virtualnode"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
@@ -38,14 +39,16 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 		if o.Pods != nil && len(o.Pods) == 0 {
 			keep = simulation.Nothing // the run keeps the summaries
 		}
+		companion := newCompanion(o.Autoscale)
 		s, err := simulation.New(ctx, simulation.Options{
 			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, Pods: o.Pods, OutOfTree: outOfTree,
-			Beside: newBeside(o.Seed), Devices: virtualnode.Slices, Admit: admit,
+			Beside: newBeside(o.Seed), Actor: companion, Devices: virtualnode.Slices, Admit: admit,
 		})
 		if err != nil {
 			return nil, err
 		}
-		return &cluster{s, o.Pods}, nil
+		companion.simulation = s
+		return &cluster{s, o.Pods, companion}, nil
 	}
 }
 
@@ -60,11 +63,14 @@ var admitter = sync.OnceValues(storedform.New)
 
 // admit does what an API server does with a custom resource. The definitions of kinds that only a user's plugins read are not known.
 func admit(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if !storedform.Reads(o.GroupVersionKind().GroupKind()) {
-		return o, nil
-	}
 	refused := func(err error) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s %q: %s", o.GetKind(), o.GetName(), err))
+	}
+	if err := stepwise.Admit(o); err != nil {
+		return nil, refused(err)
+	}
+	if !storedform.Reads(o.GroupVersionKind().GroupKind()) {
+		return o, nil
 	}
 	data, err := o.MarshalJSON()
 	if err != nil {
@@ -94,7 +100,8 @@ func admit(o, before *unstructured.Unstructured) (*unstructured.Unstructured, er
 type cluster struct {
 	*simulation.Simulation
 	// recorded are the pods whose decisions are recorded; nil means all.
-	recorded sets.Set[types.UID]
+	recorded  sets.Set[types.UID]
+	companion *companion
 }
 
 var (

@@ -64,6 +64,8 @@ type ClusterOptions struct {
 	// Played: the run plays what controllers and kubelets did in another cluster, so only those run
 	// that carry out what its scheduler decides.
 	Played bool
+	// Autoscale is the autoscaler that acts beside the scheduler; nil for none. An engine that has none returns an error.
+	Autoscale *Autoscale
 }
 
 // Cycle returns ErrUnrecorded for a pod that is not in ClusterOptions.Pods, if another run can

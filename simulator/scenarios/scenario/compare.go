@@ -113,6 +113,15 @@ var comparedMetrics = []metricOf{
 	{"gap", "", less, func(r *Result) (float64, bool) { return value(r.Metrics.Gap) }},
 	{"costPerHour", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.CostPerHour) }},
 	{"unusedPerHour", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.UnusedPerHour) }},
+	{"cost", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.Cost) }},
+	{"unusedCost", "dollars", less, func(r *Result) (float64, bool) { return value(r.Metrics.UnusedCost) }},
+	{"mostNodes", "", less, func(r *Result) (float64, bool) { return float64(r.Metrics.MostNodes), r.Metrics.MostNodes > 0 }},
+	{"toNodeP95", "seconds", less, func(r *Result) (float64, bool) {
+		if r.Autoscaling == nil {
+			return 0, false
+		}
+		return r.Autoscaling.SecondsToNode.P95, true
+	}},
 	{"preemptions", "", less, count(func(m Metrics) int { return m.Preemptions })},
 	{"waitedMedian", "seconds", less, func(r *Result) (float64, bool) { return r.Metrics.Waited.Median, true }},
 	{"waitedP95", "seconds", less, func(r *Result) (float64, bool) { return r.Metrics.Waited.P95, true }},

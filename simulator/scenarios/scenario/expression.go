@@ -74,6 +74,7 @@ const (
 	varNodes     = "nodes"
 	varDecisions = "decisions"
 	varSeed      = "seed"
+	varRun       = "run"
 )
 
 type language struct {
@@ -122,9 +123,9 @@ func clusterLanguage() (*language, error) {
 	l, err := newLanguage(
 		cel.Variable(varPods, types.NewListType(podType)), cel.Variable(ofPreempted+varPods, types.NewListType(podType)),
 		cel.Variable(varNodes, types.NewListType(nodeType)), cel.Variable(varDecisions, types.NewListType(decisionType)),
-		cel.Variable(varObjects, types.DynType))
+		cel.Variable(varObjects, types.DynType), cel.Variable(varRun, totalsType))
 	if err == nil {
-		l.names = append(l.names, varPods, varNodes, varDecisions)
+		l.names = append(l.names, varPods, varNodes, varDecisions, varRun)
 	}
 	return l, err
 }
@@ -180,7 +181,7 @@ func expandPreempted(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) 
 func rename(eh cel.MacroExprFactory, e ast.Expr) {
 	eachFree(e, nil, func(e ast.Expr) {
 		name := e.AsIdent()
-		if name != varNodes && name != varDecisions && name != varSeed && !strings.HasPrefix(name, "@") {
+		if name != varNodes && name != varDecisions && name != varSeed && name != varRun && !strings.HasPrefix(name, "@") {
 			e.SetKindCase(eh.NewIdent(ofPreempted + name))
 		}
 	})

@@ -78,6 +78,8 @@ func (r *run) measure() error {
 		}
 	}
 	r.result.Metrics = v.metrics()
+	r.result.Autoscaling = r.autoscaling()
+	r.result.Metrics.measureCosts(r.costs(), r.result.Autoscaling != nil)
 	r.result.Metrics.Preemptions = len(r.victims)
 	if p, ok := r.cluster.(Pricer); ok && r.options.Gap {
 		if r.result.Metrics.Gap, err = p.Gap(r.ctx); err != nil {

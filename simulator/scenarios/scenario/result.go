@@ -41,6 +41,8 @@ type Result struct {
 	// Metrics describe the cluster at the end.
 	Metrics Metrics            `json:"metrics"`
 	Values  map[string]float64 `json:"values,omitempty"`
+	// Autoscaling is what the autoscaler did; nil without one.
+	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 	// Measurements are those of a workload of scheduler_perf.
 	Measurements []Measurement `json:"measurements,omitempty"`
 	// Pods are where the pods are at the end, by namespace and name. They are nil unless
@@ -235,6 +237,14 @@ type Metrics struct {
 	CostPerHour   *float64 `json:"costPerHour,omitempty"`
 	UnusedPerHour *float64 `json:"unusedPerHour,omitempty"`
 	Unpriced      int      `json:"unpriced,omitempty"`
+	// Cost is what the nodes have cost over the run in US dollars, and UnusedCost how much of that was for what no pod requested. They
+	// are nil if no node ever had a price.
+	Cost       *float64 `json:"cost,omitempty"`
+	UnusedCost *float64 `json:"unusedCost,omitempty"`
+	// NodeHours are the hours of all nodes together, and MostNodes how many there were at most at a time. They are left out if no node
+	// ever had a price and no autoscaler acts.
+	NodeHours *float64 `json:"nodeHours,omitempty"`
+	MostNodes int      `json:"mostNodes,omitempty"`
 	// Preemptions counts the pods that were evicted for others.
 	Preemptions int `json:"preemptions"`
 	// Waited is how long pods waited for their nodes, or have waited so far, in seconds.

@@ -160,7 +160,7 @@ func (r *run) all() error {
 	if err != nil {
 		return err
 	}
-	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded, Played: r.scenario.played}
+	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded, Played: r.scenario.played, Autoscale: r.autoscale()}
 	if r.options.Bare {
 		o.Observe = nil
 	}
@@ -169,6 +169,9 @@ func (r *run) all() error {
 		return err
 	}
 	r.cluster, r.start = cluster, cluster.Now()
+	if err := r.createPools(); err != nil {
+		return err
+	}
 	if s := r.scenario.cluster; s != nil {
 		made, err := s.make(r)
 		if err == nil {
@@ -547,6 +550,7 @@ func (r *run) fill(v *view) error {
 	v.values[ofPreempted+varPods] = listValue(adapter, v.preempted)
 	v.values[varNodes] = listValue(adapter, v.nodes)
 	v.values[varDecisions] = listValue(adapter, v.decisions)
+	v.values[varRun] = adapter.NativeToValue(r.totals())
 	v.values[varObjects] = object{listerType, lister(r.objectsOf)}
 	for name, value := range r.own {
 		v.values[name], v.values[ofPreempted+name] = adapter.NativeToValue(value), adapter.NativeToValue(value)

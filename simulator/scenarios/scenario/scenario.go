@@ -35,6 +35,8 @@ type Scenario struct {
 	// Matrix has at least one configuration, one set of gates and one seed.
 	Matrix Matrix
 	Steps  []*Step
+	// Autoscale is nil without an autoscaler.
+	Autoscale *Autoscale
 
 	cluster *objectSource
 	lets    []*let
@@ -81,6 +83,8 @@ type Combination struct {
 	Configuration Configuration
 	FeatureGates  map[string]bool
 	Seed          int64
+	// Autoscale takes the place of the scenario's; nil for that.
+	Autoscale *Autoscale
 }
 
 // Combinations keeps those of one set of gates together, because gates belong to a process; then
@@ -90,7 +94,7 @@ func (m Matrix) Combinations() []Combination {
 	for _, gates := range m.FeatureGates {
 		for _, c := range m.Configurations {
 			for _, seed := range m.Seeds {
-				out = append(out, Combination{c, gates, seed})
+				out = append(out, Combination{Configuration: c, FeatureGates: gates, Seed: seed})
 			}
 		}
 	}
@@ -190,6 +194,7 @@ type document struct {
 	Kind       string           `yaml:"kind" doc:"Scenario"`
 	Metadata   documentMetadata `yaml:"metadata" doc:"The name."`
 	Cluster    *objectSource    `yaml:"cluster" doc:"What exists before the first step: the name of a file, or objects."`
+	Autoscale  *autoscaleSource `yaml:"autoscale" doc:"An autoscaler that acts beside the scheduler: Karpenter's own code, in virtual time."`
 	Matrix     matrix           `yaml:"matrix" doc:"Every combination is a run."`
 	Let        letList          `yaml:"let" doc:"Named CEL expressions, evaluated anew whenever an expression is."`
 	Steps      []*Step          `yaml:"steps" doc:"What happens, one verb each."`
@@ -394,12 +399,16 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	if s.cluster != nil {
 		s.cluster.check(l)
 	}
+	if d.Autoscale != nil {
+		s.Autoscale = l.autoscale(d.Autoscale)
+	}
 	s.Matrix = l.matrix(d.Matrix)
 	for _, step := range s.Steps {
 		step.action.check(l)
 	}
 	if len(l.List) == 0 {
 		l.checkTotal(s)
+		l.checkAutoscale(s, d.Autoscale)
 	}
 	if len(l.List) > 0 {
 		return nil, newError(l.List)

@@ -242,6 +242,9 @@ func (s *Stage) Perform(ctx context.Context, sc *Scenario, begun func(n int, ste
 
 // performable returns an *Error for a scenario of several runs, or with feature gates of its own.
 func (s *Scenario) performable() error {
+	if s.Autoscale != nil {
+		return s.refuseAutoscale()
+	}
 	all := s.Matrix.Combinations()
 	if len(all) == 1 && len(all[0].FeatureGates) == 0 && !s.played {
 		return nil

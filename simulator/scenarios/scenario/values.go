@@ -54,6 +54,7 @@ var (
 	podType      = types.NewObjectType("pod")
 	nodeType     = types.NewObjectType("node")
 	decisionType = types.NewObjectType("decision")
+	totalsType   = types.NewObjectType("run.totals")
 	textMap      = types.NewMapType(types.StringType, types.StringType)
 	numberMap    = types.NewMapType(types.StringType, types.DoubleType)
 	countMap     = types.NewMapType(types.StringType, types.IntType)
@@ -114,6 +115,7 @@ var objectTypes = map[string]map[string]field{
 		"calls":   {types.IntType, func(o any) any { return o.(*decided).calls() }},
 		"victims": {types.NewListType(types.StringType), func(o any) any { return o.(*decided).victims() }},
 	},
+	totalsType.TypeName(): totalFields,
 }
 
 // A decision's summary does not have them.
@@ -178,6 +180,8 @@ func (p *provider) NativeToValue(value any) ref.Val {
 		return object{nodeType, v}
 	case *decided:
 		return object{decisionType, v}
+	case *totals:
+		return object{totalsType, v}
 	}
 	return p.Adapter.NativeToValue(value)
 }

@@ -1,0 +1,178 @@
+package dryrun
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
+
+	"kube-scheduler-simulator/simulator/autoscaling/provider"
+)
+
+// DisruptionQuestion asks what Karpenter's disruption would do about the nodes at one time. Unlike the other questions it takes the
+// NodeClaims of State as they are: only those count whose conditions say so, and a node without one is not Karpenter's.
+type DisruptionQuestion struct {
+	// State is read while Disrupt runs; it must not change.
+	State State
+	// Provider says what nodes cost, and what they could be replaced by.
+	Provider *provider.Provider
+	// Now is the time by which the schedules of budgets and the ages of pods and nodes are judged.
+	Now time.Time
+	// Nominated are nodes that are expected to get a pod soon. They stay.
+	Nominated map[string]bool
+	// Again asks whether a command of before still holds: all its nodes may still go, for the same reason. Of empty nodes some may.
+	Again *Command
+}
+
+// Command is what Karpenter does about nodes at once.
+type Command struct {
+	Reason RoundReason
+	// Nodes are the nodes that go, by name.
+	Nodes []string
+	// Replacements are bought before they go. Their names are not those of nodes that exist.
+	Replacements []NewNode
+	// Places are the nodes that exist and that are to take pods.
+	Places []string
+	// SavesPerHour is in US dollars.
+	SavesPerHour float64
+	// several says that it is one about several nodes that are not empty, which Karpenter judges otherwise than each.
+	several bool
+}
+
+// Disrupt returns the first thing that Karpenter's disruption would do, in the order of its methods, without the 15 s after which it
+// looks again; nil if there is nothing. It may be called from any goroutine.
+func Disrupt(ctx context.Context, q DisruptionQuestion) (command *Command, err error) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			command, err = nil, fmt.Errorf("asking Karpenter's disruption: it panicked: %v", failure)
+		}
+	}()
+	ctx = karpenterContext(ctx)
+	d, err := newDepartures(ctx, &DepartureQuestion{State: q.State, Provider: q.Provider, Now: q.Now, asTheyAre: true})
+	if err != nil {
+		return nil, fmt.Errorf("asking Karpenter's disruption: copying the state: %w", err)
+	}
+	for name := range d.nodes {
+		d.replace(d.snapshot, name, d.settle(d.podsOf[name]))
+	}
+	a := &acting{departures: d, q: q, prov: d.provisioner(d.snapshot)}
+	a.queue = disruption.NewQueue(d.snapshot, silent{}, d.cluster, d.now, a.prov)
+	if command, err = a.first(ctx); err != nil {
+		return nil, fmt.Errorf("asking Karpenter's disruption: %w", err)
+	}
+	return command, nil
+}
+
+// acting is the work on a DisruptionQuestion.
+type acting struct {
+	*departures
+	q     DisruptionQuestion
+	prov  *provisioning.Provisioner
+	queue *disruption.Queue
+}
+
+func (a *acting) methods() []disruption.Method {
+	base := disruption.MakeConsolidation(a.now, a.cluster, a.snapshot, a.prov, a.provider, silent{}, a.queue)
+	return []disruption.Method{
+		disruption.NewEmptiness(base, disruption.WithValidator(atOnce{})),
+		disruption.NewDrift(a.snapshot, a.cluster, a.prov, silent{}, a.now),
+		disruption.NewMultiNodeConsolidation(base, disruption.WithValidator(atOnce{})),
+		disruption.NewSingleNodeConsolidation(base, disruption.WithValidator(atOnce{})),
+	}
+}
+
+func (a *acting) first(ctx context.Context) (*Command, error) {
+	for _, method := range a.methods() {
+		_, several := method.(*disruption.MultiNodeConsolidation)
+		again := a.q.Again
+		if again != nil && (reasonOf(method) != again.Reason || again.Reason == ForUnderutilized && several != again.several) {
+			continue
+		}
+		command, err := a.by(ctx, method)
+		if err != nil || command == nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		command.several = several
+		if again != nil && again.Reason != ForEmpty && !slices.Equal(command.Nodes, again.Nodes) {
+			return nil, nil
+		}
+		return command, nil
+	}
+	return nil, nil
+}
+
+// by returns the first thing that a method would do.
+func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, error) {
+	candidates, totals, err := a.candidates(ctx, a.queue, method)
+	if err != nil {
+		return nil, err
+	}
+	candidates = slices.DeleteFunc(candidates, func(c *disruption.Candidate) bool {
+		return a.q.Nominated[c.Name()] || a.q.Again != nil && !slices.Contains(a.q.Again.Nodes, c.Name())
+	})
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	may, err := disruption.BuildDisruptionBudgetMapping(ctx, a.cluster, a.now, a.snapshot, a.provider, silent{}, method.Reason())
+	if err != nil {
+		return nil, err
+	}
+	ask := func(method disruption.Method, candidates ...*disruption.Candidate) (*Command, error) {
+		if balanced, ok := method.(disruption.NodePoolTotalsSetter); ok {
+			balanced.SetNodePoolTotals(totals)
+		}
+		commands, err := method.ComputeCommands(ctx, maps.Clone(may), candidates...)
+		if err == nil {
+			err = ctx.Err()
+		}
+		for _, c := range commands {
+			if c.Decision() != disruption.NoOpDecision {
+				return a.commandOf(&c, reasonOf(method)), err
+			}
+		}
+		return nil, err
+	}
+	if _, single := method.(*disruption.SingleNodeConsolidation); !single {
+		return ask(method, candidates...)
+	}
+	byName := map[string]*disruption.Candidate{}
+	for _, c := range candidates {
+		byName[c.Name()] = c
+	}
+	for _, name := range interwoven(candidates) {
+		// A method remembers that it found nothing.
+		if command, err := ask(a.methods()[3], byName[name]); command != nil || err != nil {
+			return command, err
+		}
+	}
+	return nil, nil
+}
+
+func (a *acting) commandOf(c *disruption.Command, reason RoundReason) *Command {
+	out := &Command{Reason: reason}
+	for _, candidate := range c.Candidates {
+		out.Nodes = append(out.Nodes, candidate.Name())
+		out.SavesPerHour += candidate.Price
+	}
+	slices.Sort(out.Nodes)
+	for _, node := range c.Results.ExistingNodes {
+		if slices.ContainsFunc(node.Pods, func(p *v1.Pod) bool { return p.Spec.NodeName != "" }) {
+			out.Places = append(out.Places, node.Name())
+		}
+	}
+	slices.Sort(out.Places)
+	for i, r := range c.Replacements {
+		n := a.newNode(r.NodeClaim, a.poolOf(r.NodeClaim), numbered("replacement", i+1))
+		out.Replacements = append(out.Replacements, n)
+		out.SavesPerHour -= n.PricePerHour
+	}
+	return out
+}

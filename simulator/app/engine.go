@@ -27,6 +27,9 @@ import (
 func FullEngine(o Options, limit time.Duration) scenario.Engine {
 	turn := make(chan struct{}, 1)
 	return func(ctx context.Context, c scenario.ClusterOptions) (scenario.Cluster, error) {
+		if c.Autoscale != nil {
+			return nil, &autoscaleError{}
+		}
 		select {
 		case turn <- struct{}{}:
 		case <-ctx.Done():
@@ -40,6 +43,13 @@ func FullEngine(o Options, limit time.Duration) scenario.Engine {
 		}
 		return cluster, nil
 	}
+}
+
+// autoscaleError refuses the field autoscale.
+type autoscaleError struct{}
+
+func (*autoscaleError) Error() string {
+	return "the field autoscale works in memory only: on the full engine time is real, and Karpenter's controllers decide at moments of their own, after which a step cannot wait; use --engine memory, or let Karpenter act beside a simulator that serves, with --karpenter"
 }
 
 func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit time.Duration, release func()) (scenario.Cluster, error) {

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
 )
@@ -27,6 +30,8 @@ type DisruptionQuestion struct {
 	Nominated map[string]bool
 	// Again asks whether a command of before still holds: all its nodes may still go, for the same reason. Of empty nodes some may.
 	Again *Command
+	// Needless asks about empty and drifted nodes only.
+	Needless bool
 }
 
 // Command is what Karpenter does about nodes at once.
@@ -47,6 +52,10 @@ type Command struct {
 // Disrupt returns the first thing that Karpenter's disruption would do, in the order of its methods, without the 15 s after which it
 // looks again; nil if there is nothing. It may be called from any goroutine.
 func Disrupt(ctx context.Context, q DisruptionQuestion) (command *Command, err error) {
+	return disrupt(ctx, q, false)
+}
+
+func disrupt(ctx context.Context, q DisruptionQuestion, thorough bool) (command *Command, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			command, err = nil, fmt.Errorf("asking Karpenter's disruption: it panicked: %v", failure)
@@ -60,7 +69,7 @@ func Disrupt(ctx context.Context, q DisruptionQuestion) (command *Command, err e
 	for name := range d.nodes {
 		d.replace(d.snapshot, name, d.settle(d.podsOf[name]))
 	}
-	a := &acting{departures: d, q: q, prov: d.provisioner(d.snapshot)}
+	a := &acting{departures: d, q: q, prov: d.provisioner(d.snapshot), thorough: thorough}
 	a.queue = disruption.NewQueue(d.snapshot, silent{}, d.cluster, d.now, a.prov)
 	if command, err = a.first(ctx); err != nil {
 		return nil, fmt.Errorf("asking Karpenter's disruption: %w", err)
@@ -74,6 +83,52 @@ type acting struct {
 	q     DisruptionQuestion
 	prov  *provisioning.Provisioner
 	queue *disruption.Queue
+	// free is what is left on nodes, by name; filled when it is asked for.
+	free map[string]v1.ResourceList
+	// thorough asks Karpenter about each node, however hopeless.
+	thorough bool
+}
+
+// hopeless reports whether Karpenter's answer about a node alone is known: it stays. Some of its pods are too large for what is left on
+// each other node, and no instance type for less holds these. Simulating takes thousands of times as long.
+func (a *acting) hopeless(c *disruption.Candidate) bool {
+	if c.Price <= 0 {
+		return false
+	}
+	if a.free == nil {
+		a.free = map[string]v1.ResourceList{}
+		for name, node := range a.nodes {
+			a.free[name] = node.Available()
+		}
+	}
+	var tooLarge []*v1.Pod
+	for _, pod := range a.podsOf[c.Name()] {
+		if !podutils.IsReschedulable(pod) {
+			continue
+		}
+		requests, fits := resources.RequestsForPods(pod), false
+		for name, free := range a.free {
+			if fits = name != c.Name() && resources.Fits(requests, free); fits {
+				break
+			}
+		}
+		if !fits {
+			tooLarge = append(tooLarge, pod)
+		}
+	}
+	if len(tooLarge) == 0 {
+		return false
+	}
+	requests := resources.RequestsForPods(tooLarge...)
+	for _, types := range a.types {
+		for _, t := range types {
+			cheaper := slices.ContainsFunc(t.Offerings, func(o *cloudprovider.Offering) bool { return o.Available && o.Price < c.Price })
+			if cheaper && resources.Fits(requests, t.Allocatable()) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (a *acting) methods() []disruption.Method {
@@ -90,6 +145,9 @@ func (a *acting) first(ctx context.Context) (*Command, error) {
 	for _, method := range a.methods() {
 		_, several := method.(*disruption.MultiNodeConsolidation)
 		again := a.q.Again
+		if a.q.Needless && reasonOf(method) == ForUnderutilized {
+			continue
+		}
 		if again != nil && (reasonOf(method) != again.Reason || again.Reason == ForUnderutilized && several != again.several) {
 			continue
 		}
@@ -148,6 +206,9 @@ func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, er
 		byName[c.Name()] = c
 	}
 	for _, name := range interwoven(candidates) {
+		if !a.thorough && a.hopeless(byName[name]) {
+			continue
+		}
 		// A method remembers that it found nothing.
 		if command, err := ask(a.methods()[3], byName[name]); command != nil || err != nil {
 			return command, err

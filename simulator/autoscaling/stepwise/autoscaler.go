@@ -50,6 +50,7 @@ const (
 	lookAgain        = 10 * time.Second // at pods that still wait, and at evictions that were refused
 	polling          = 10 * time.Second
 	validation       = 15 * time.Second
+	lookMost         = 160 * time.Second
 	nomination       = 20 * time.Second
 	scheduledRecheck = 5 * time.Minute
 	podEventsApart   = 10 * time.Second
@@ -86,9 +87,14 @@ type Autoscaler struct {
 	// podsStale and nodesStale say that the cluster has changed since the last look at pods and at nodes.
 	podsStale, nodesStale bool
 	polled                time.Time
-	validating            *dryrun.Command
-	validateAt            time.Time
-	commands              []*command
+	// lookStale says the same of the look for underutilized nodes, which comes at lookAt at the earliest: lookWait after one that found
+	// nothing.
+	lookStale  bool
+	lookAt     time.Time
+	lookWait   time.Duration
+	validating *dryrun.Command
+	validateAt time.Time
+	commands   []*command
 	// strangers are nodes of NodePools without a NodeClaim, and doomed are machines whose NodeClaim or NodePool was deleted.
 	strangers map[string]bool
 	doomed    map[string]bool
@@ -130,7 +136,9 @@ func (a *Autoscaler) Changed(of schema.GroupVersionKind, before, after runtime.O
 }
 
 // touch says that something has changed by which decisions may come out otherwise.
-func (a *Autoscaler) touch() { a.stale, a.podsStale, a.nodesStale = true, true, true }
+func (a *Autoscaler) touch() {
+	a.stale, a.podsStale, a.nodesStale, a.lookStale = true, true, true, true
+}
 
 func (a *Autoscaler) podChanged(was, is *v1.Pod) {
 	waited, waits := was != nil && podutils.IsProvisionable(was), is != nil && is.DeletionTimestamp == nil && podutils.IsProvisionable(is)
@@ -146,8 +154,12 @@ func (a *Autoscaler) podChanged(was, is *v1.Pod) {
 		delete(a.waiting, uid)
 		delete(a.answers, uid)
 	}
-	if waits != waited || bound || ending || was != nil && is != nil && !maps.Equal(was.Labels, is.Labels) {
+	switch {
+	case bound || ending || was != nil && is != nil && !maps.Equal(was.Labels, is.Labels):
 		a.touch()
+	case waits != waited:
+		// One more pod that waits lets no node go that had to stay.
+		a.stale, a.podsStale = true, true
 	}
 	node := either(is, was).Spec.NodeName
 	m := a.machines[node]

@@ -116,12 +116,12 @@ func (a *Autoscaler) pollDue() time.Time {
 	if a.nodesStale {
 		plan(a.now())
 	}
+	if a.lookStale {
+		plan(later(a.now(), a.lookAt))
+	}
 	for _, m := range a.machines {
-		if t := a.consolidatable(m); t.After(a.polled) {
+		if t := a.ripe(m); t.After(a.polled) {
 			plan(t)
-		}
-		if m.nominatedUntil.After(a.polled) && m.initialized {
-			plan(m.nominatedUntil)
 		}
 	}
 	if a.scheduled() {
@@ -145,24 +145,54 @@ func (a *Autoscaler) scheduled() bool {
 	return false
 }
 
+// ripe returns when a machine becomes one that may go; zero for never.
+func (a *Autoscaler) ripe(m *machine) time.Time {
+	t := a.consolidatable(m)
+	if t.IsZero() {
+		return t
+	}
+	return later(t, m.nominatedUntil)
+}
+
 // disrupt looks what could be done about nodes, or looks again at what it has found.
 func (a *Autoscaler) disrupt(ctx context.Context, w World) error {
 	again := a.validating
+	for _, m := range a.machines {
+		t := a.ripe(m)
+		a.lookStale = a.lookStale || t.After(a.polled) && !t.After(a.now())
+	}
+	a.lookStale = a.lookStale || a.scheduled() && a.now().Sub(a.polled) >= scheduledRecheck
+	if a.now().Sub(a.lookAt) > a.lookWait {
+		a.lookWait = 0 // it was quiet
+	}
+	look := again != nil || a.lookStale && !a.now().Before(a.lookAt)
 	a.validating, a.polled, a.nodesStale = nil, a.now(), false
+	if !look && !a.anyEmptyOrDrifted(w) {
+		return nil
+	}
 	s, err := a.state(w)
 	if err != nil {
 		return err
 	}
-	q := dryrun.DisruptionQuestion{State: s, Provider: a.cloud(&s), Now: a.now(), Nominated: map[string]bool{}, Again: again}
+	q := dryrun.DisruptionQuestion{State: s, Provider: a.cloud(&s), Now: a.now(), Nominated: map[string]bool{}, Again: again, Needless: !look}
 	for name, m := range a.machines {
 		q.Nominated[name] = m.nominatedUntil.After(a.now())
 	}
 	found, err := dryrun.Disrupt(ctx, q)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if look && again == nil {
+		a.lookStale = found != nil
+		a.lookWait = min(max(2*a.lookWait, polling), lookMost)
+		if found != nil {
+			a.lookWait = 0
+		}
+		a.lookAt = a.now().Add(a.lookWait)
+	}
+	switch {
 	case found == nil && again != nil:
-		a.nodesStale = true // something has changed meanwhile
+		a.touch() // something has changed meanwhile
 		return nil
 	case found == nil:
 		return nil
@@ -170,8 +200,24 @@ func (a *Autoscaler) disrupt(ctx context.Context, w World) error {
 		a.validating, a.validateAt = found, a.now().Add(validation)
 		return nil
 	}
-	a.nodesStale = true
+	a.touch()
 	return a.begin(w, found)
+}
+
+// anyEmptyOrDrifted reports whether there may be a node that goes whatever the others have.
+func (a *Autoscaler) anyEmptyOrDrifted(w World) bool {
+	used := map[string]bool{}
+	for _, o := range w.List(podKind) {
+		if pod := o.(*v1.Pod); podutils.IsReschedulable(pod) {
+			used[pod.Spec.NodeName] = true
+		}
+	}
+	for name, m := range a.machines {
+		if t := a.ripe(m); !t.IsZero() && !t.After(a.now()) && !used[name] || a.drifted(m) {
+			return true
+		}
+	}
+	return false
 }
 
 // command is a removal that waits for its replacements.

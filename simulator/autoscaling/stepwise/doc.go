@@ -12,6 +12,9 @@
 //   - a drain evicts pods as their PodDisruptionBudgets allow, asks again after ten seconds, and takes pods of DaemonSets and critical
 //     pods last; terminationGracePeriod bounds it.
 //
+// The look for underutilized nodes is the dearest one. While it finds nothing in a cluster that changes all the time, it comes after 10, 20,
+// 40, at most 160 s. Karpenter would look as often as its processor permits, each time at all.
+//
 // A look at what has not changed since the last one is left out, because it would come to the same. Launches do not fail, and no node is
 // repaired.
 //

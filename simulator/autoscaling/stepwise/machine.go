@@ -127,7 +127,7 @@ func (a *Autoscaler) launch(w World, n dryrun.NewNode, reason string, replaces [
 	e.about(n.Pods)
 	a.note(e)
 	w.Launched(name, n.PricePerHour)
-	a.touch()
+	a.stale = true
 	return m, a.show(w, m)
 }
 

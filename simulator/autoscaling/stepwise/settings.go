@@ -42,15 +42,26 @@ func Pool(o runtime.Object) (*karpenter.NodePool, error) {
 	}
 	np := s.NodePools[0].DeepCopy()
 	of := &np.Spec.Disruption
-	if of.ConsolidateAfter.Duration == nil && of.ConsolidateAfter.Raw == nil {
-		of.ConsolidateAfter = karpenter.MustParseNillableDuration("0s")
+	complete := func(d *karpenter.NillableDuration, standard string, path ...string) {
+		if d.Duration != nil || d.Raw != nil {
+			return
+		}
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			// Once it is decoded, Never looks like none.
+			if text, set, _ := unstructured.NestedString(u.Object, path...); set {
+				standard = text
+			}
+		}
+		*d = karpenter.MustParseNillableDuration(standard)
+		if d.Duration == nil {
+			d.Raw = []byte(karpenter.Never)
+		}
 	}
+	complete(&of.ConsolidateAfter, "0s", "spec", "disruption", "consolidateAfter")
+	complete(&np.Spec.Template.Spec.ExpireAfter, "720h", "spec", "template", "spec", "expireAfter")
 	of.ConsolidationPolicy = cmp.Or(of.ConsolidationPolicy, karpenter.ConsolidationPolicyWhenEmptyOrUnderutilized)
 	if of.Budgets == nil {
 		of.Budgets = []karpenter.Budget{{Nodes: "10%"}}
-	}
-	if expire := &np.Spec.Template.Spec.ExpireAfter; expire.Duration == nil && expire.Raw == nil {
-		*expire = karpenter.MustParseNillableDuration("720h")
 	}
 	return np, nil
 }

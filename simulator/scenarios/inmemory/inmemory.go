@@ -2,8 +2,8 @@
 // in which simulator/scenarios/scenario wants it. The session schedulers and the flow scheduler run beside kube-scheduler, for the pods that
 // name them.
 //
-// It may import these two packages, scheduler/feed, scheduler/others/flow, scheduler/others/session, scheduler/whatif, simulator/cluster/storedform,
-// simulator/batch/sessions, simulator/cluster/virtualnode, and what they share.
+// It may import these two packages, scheduler/feed, scheduler/others/flow, scheduler/others/session, scheduler/whatif, simulator/autoscaling/stepwise,
+// simulator/cluster/storedform, simulator/batch/sessions, simulator/cluster/virtualnode, and what they share.
 package inmemory
 
 import (

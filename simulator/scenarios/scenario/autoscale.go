@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,6 +22,8 @@ type Autoscale struct {
 	Settings stepwise.Settings
 	// pools are created before anything else.
 	pools *objectSource
+	// text is what the file has, for sweeps that change it.
+	text any
 }
 
 // Autoscaled is a Cluster beside which an autoscaler may act.
@@ -53,9 +56,14 @@ func (s *autoscaleSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 }
 
 // autoscale checks the field autoscale. It returns nil after a mistake.
-func (l *loader) autoscale(s *autoscaleSource) *Autoscale {
+func (l *loader) autoscale(s *autoscaleSource) (out *Autoscale) {
 	before := len(l.List)
-	out := &Autoscale{Settings: stepwise.Settings{Registration: DefaultRegistration}}
+	defer func() {
+		if out != nil {
+			out.text = l.Value(s.place, s.at)
+		}
+	}()
+	out = &Autoscale{Settings: stepwise.Settings{Registration: DefaultRegistration}}
 	if s.Registration != nil {
 		out.Settings.Registration = s.Registration.Duration
 		if s.Registration.Duration > maxRegistration {
@@ -63,7 +71,7 @@ func (l *loader) autoscale(s *autoscaleSource) *Autoscale {
 		}
 	}
 	out.Settings.KeepNodes = s.Consolidation != nil && !*s.Consolidation
-	if s.InstanceTypes != nil {
+	if s.InstanceTypes != nil && s.InstanceTypes.ShortTag() != "!!null" {
 		out.Settings.Catalog = l.instanceTypes(s.InstanceTypes.Node, yamlsource.Child(s.at, "instanceTypes"))
 	}
 	if s.NodePools != nil {
@@ -77,6 +85,60 @@ func (l *loader) autoscale(s *autoscaleSource) *Autoscale {
 		return nil
 	}
 	return out
+}
+
+// with returns the autoscaler with a changed field autoscale. The error is an *Error.
+func (a *Autoscale) with(l *loader, change func(field map[string]any) error) (*Autoscale, error) {
+	field := map[string]any{}
+	data, err := json.Marshal(a.text)
+	if err == nil {
+		err = json.Unmarshal(data, &field)
+	}
+	if err == nil {
+		err = change(field)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var n yaml.Node
+	if err := n.Encode(map[string]any{"autoscale": field}); err != nil {
+		return nil, err
+	}
+	own := newLoader(l.Ctx, l.Options)
+	own.made = l.made
+	var s autoscaleSource
+	s.Decode(&own.Decoder, yamlsource.Field(&n, "autoscale"), "autoscale")
+	var out *Autoscale
+	if len(own.List) == 0 {
+		out = own.autoscale(&s)
+	}
+	if len(own.List) > 0 {
+		return nil, newError(own.List)
+	}
+	return out, nil
+}
+
+// has reports whether the field has the value of a parameter as it is written.
+func (a *Autoscale) has(p Parameter, value any) bool {
+	texts := make([]string, 2)
+	for i := range texts {
+		field := map[string]any{}
+		data, err := json.Marshal(a.text)
+		if err == nil {
+			err = json.Unmarshal(data, &field)
+		}
+		if err == nil && i == 1 {
+			err = p.scale(field, value)
+		}
+		if err == nil {
+			data, err = json.Marshal(field)
+		}
+		if err != nil {
+			return false
+		}
+		texts[i] = string(data)
+	}
+	return texts[0] == texts[1]
 }
 
 // instanceTypes returns nil after a mistake.

@@ -9,7 +9,6 @@
 //
 // The package does not schedule. It acts on a Cluster, which a caller provides: one in memory, or a
 // real control plane. It may import the scheduler's results and their explanations,
-// scheduler/config, scheduler/yamlsource, simulator/cluster/eviction and objects, and simulator/scenarios/decoder
-// and openb. It knows
-// neither the command line nor HTTP.
+// scheduler/config, scheduler/yamlsource, simulator/cluster/eviction and objects, simulator/autoscaling/instances
+// and stepwise, and simulator/scenarios/decoder and openb. It knows neither the command line nor HTTP.
 package scenario

@@ -220,6 +220,14 @@ func (s *objectSource) schema() jsonSchema {
 	return jsonSchema{"anyOf": []jsonSchema{{"type": "string"}, {"type": "array", "items": jsonSchema{"type": "object"}}, whole}}
 }
 
+func (s *autoscaleSource) schema() jsonSchema {
+	whole := structSchema(reflect.TypeOf(*s))
+	whole["properties"].(jsonSchema)["instanceTypes"] = jsonSchema{
+		"anyOf": []jsonSchema{{"type": "string"}, {"type": "array", "items": jsonSchema{"type": "object"}}}, "description": "What can be bought: the name of a file in the format of Karpenter's KWOK provider, or a list in it. By default a small set with example prices.",
+	}
+	return whole
+}
+
 func (a *arrive) schema() jsonSchema { return structSchema(reflect.TypeOf(*a)) }
 
 func (w *wait) schema() jsonSchema {

@@ -41,7 +41,9 @@ type Sweep struct {
 	Text  []byte
 	Files map[string][]byte
 
-	base  Configuration
+	base Configuration
+	// inner is what read the scenario, which reads changed autoscalers.
+	inner *loader
 	parse func([]byte) (*config.Configuration, error)
 }
 
@@ -60,6 +62,8 @@ type Parameter struct {
 	Values []any `json:"values"`
 
 	set func(configuration map[string]any, value any) error
+	// scale changes the field autoscale of the scenario; nil for a field of the configuration.
+	scale func(field map[string]any, value any) error
 }
 
 // Goal says by what the best values are found.
@@ -91,6 +95,8 @@ type Point struct {
 	// Values are those of the parameters, in their order.
 	Values        []any
 	Configuration Configuration
+	// Autoscale is nil if no parameter changes the autoscaler.
+	Autoscale *Autoscale
 }
 
 type sweepDocument struct {
@@ -127,6 +133,7 @@ type parameterSource struct {
 	Weight []decoder.Raw `yaml:"weight" doc:"Weights at Score, from 1 to 100, or off."`
 	Args   string        `yaml:"args" doc:"The path of an argument of the plugin."`
 	Path   string        `yaml:"path" doc:"The path of any field of the configuration."`
+	Scale  string        `yaml:"autoscale" doc:"The path of a field of the scenario's autoscale, such as nodePools[0].spec.disruption.consolidationPolicy."`
 	Values []decoder.Raw `yaml:"values" doc:"The values to try."`
 
 	place *yaml.Node
@@ -262,7 +269,7 @@ func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 	if s.Scenario, err = inner.scenario(root); err != nil {
 		return err
 	}
-	l.cluster = inner.cluster
+	l.cluster, s.inner = inner.cluster, inner
 	for _, m := range d.Metrics {
 		after := m.After
 		if after == "" {
@@ -315,6 +322,13 @@ func (l *loader) parameter(p parameterSource) Parameter {
 	byWeight, byArgs, byPath := p.Weight != nil, p.Args != "", p.Path != ""
 	raw := p.Values
 	switch {
+	case p.Scale != "" && p.Plugin == "" && !byWeight && !byArgs && !byPath && p.Values != nil:
+		out.set = func(map[string]any, any) error { return nil }
+		out.scale = func(field map[string]any, value any) error { return setPath(field, steps(p.Scale), value) }
+		out.Name = orElse(out.Name, p.Scale)
+	case p.Scale != "":
+		l.Add(p.place, p.at, "autoscale stands alone: want autoscale with values")
+		return out
 	case byWeight && p.Plugin != "" && !byArgs && !byPath && p.Values == nil:
 		raw = p.Weight
 		out.set = func(c map[string]any, value any) error { return setWeight(c, p.Plugin, value) }
@@ -326,7 +340,7 @@ func (l *loader) parameter(p parameterSource) Parameter {
 		out.set = func(c map[string]any, value any) error { return setPath(c, steps(p.Path), value) }
 		out.Name = orElse(out.Name, p.Path)
 	default:
-		l.Add(p.place, p.at, "want plugin with weight, plugin with args and values, or path with values")
+		l.Add(p.place, p.at, "want plugin with weight, plugin with args and values, path with values, or autoscale with values")
 		return out
 	}
 	if len(raw) == 0 {
@@ -371,6 +385,9 @@ func (s *Sweep) unchanged() int {
 	number := 0
 	for _, p := range s.Parameters {
 		same := slices.IndexFunc(p.Values, func(value any) bool {
+			if p.scale != nil {
+				return s.Scenario.Autoscale.has(p, value)
+			}
 			changed, err := s.with(func(document map[string]any) error { return p.set(document, value) })
 			return err == nil && len(config.Compare(s.base.Parsed, changed.Parsed)) == 0
 		})
@@ -433,7 +450,31 @@ func (s *Sweep) point(at []int) (Point, error) {
 		return Point{}, err
 	}
 	p.Configuration.Name = strings.Join(names, ", ")
+	if p.Autoscale, err = s.autoscale(p.Values); err != nil {
+		return Point{}, err
+	}
 	return p, nil
+}
+
+// autoscale returns the autoscaler with the values of the parameters, nil if none is about it.
+func (s *Sweep) autoscale(values []any) (*Autoscale, error) {
+	if !slices.ContainsFunc(s.Parameters, func(p Parameter) bool { return p.scale != nil }) {
+		return nil, nil
+	}
+	if s.Scenario.Autoscale == nil {
+		return nil, errors.New("the scenario has no field autoscale")
+	}
+	return s.Scenario.Autoscale.with(s.inner, func(field map[string]any) error {
+		for i, parameter := range s.Parameters {
+			if parameter.scale == nil {
+				continue
+			}
+			if err := parameter.scale(field, values[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *Sweep) with(change func(document map[string]any) error) (Configuration, error) {
@@ -566,7 +607,7 @@ func setPath(m map[string]any, path []string, value any) error {
 func (s *Sweep) Job(p Point, seed int64, engine Engine) Job {
 	return Job{
 		Scenario:    s.Scenario,
-		Combination: Combination{Configuration: p.Configuration, FeatureGates: s.Scenario.Matrix.FeatureGates[0], Seed: seed},
+		Combination: Combination{Configuration: p.Configuration, FeatureGates: s.Scenario.Matrix.FeatureGates[0], Seed: seed, Autoscale: p.Autoscale},
 		Options:     RunOptions{Engine: engine, Metrics: s.Metrics, Unexplained: !s.KeepFailures},
 	}
 }

@@ -104,6 +104,14 @@ func TestFullEngine(t *testing.T) {
 	}
 }
 
+// TestFullEngineRefusesAutoscale: where time is real, the field is refused by name, before a control plane starts.
+func TestFullEngineRefusesAutoscale(t *testing.T) {
+	_, err := FullEngine(DefaultOptions(), time.Minute)(t.Context(), scenario.ClusterOptions{Autoscale: &scenario.Autoscale{}})
+	if err == nil || !strings.HasPrefix(err.Error(), "the field autoscale works in memory only: ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestFullEngineHasALimit: a scenario that needs more real time than a run may take is refused before it waits.
 func TestFullEngineHasALimit(t *testing.T) {
 	text := everyVerb[:strings.Index(everyVerb, "- expect")] + "- advance: 30s\n- advance: 1h\n"

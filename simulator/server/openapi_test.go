@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/live"
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
+	"kube-scheduler-simulator/simulator/autoscaling/stepwise"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/configuration"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
@@ -212,6 +213,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"RunGoal":               &scenario.Goal{},
 		"RunPoint":              &scenario.SweepPoint{},
 		"RunResult":             &scenario.Result{},
+		"RunAutoscaling":        &scenario.Autoscaling{},
+		"RunAutoscalerEvent":    &stepwise.Event{},
+		"RunUnhelped":           &stepwise.Unhelped{},
 		"RunStep":               &scenario.StepResult{},
 		"RunPlaced":             &scenario.Placed{},
 		"RunExpectation":        &scenario.ExpectationResult{},

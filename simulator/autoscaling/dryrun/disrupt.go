@@ -61,7 +61,7 @@ func disrupt(ctx context.Context, q DisruptionQuestion, thorough bool) (command 
 			command, err = nil, fmt.Errorf("asking Karpenter's disruption: it panicked: %v", failure)
 		}
 	}()
-	ctx = karpenterContext(ctx)
+	ctx = karpenterContext(ctx, q.Provider)
 	d, err := newDepartures(ctx, &DepartureQuestion{State: q.State, Provider: q.Provider, Now: q.Now, asTheyAre: true})
 	if err != nil {
 		return nil, fmt.Errorf("asking Karpenter's disruption: copying the state: %w", err)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -453,4 +455,37 @@ steps:` + workload("a", 500, "1", "") + workload("b", 500, "1250m", "") + `
 		t.Logf("%s: %.1f s for %.0f s of the cluster", s.Verb, s.DurationSeconds, s.AtSeconds)
 	}
 	t.Logf("%d nodes bought, %d removed, $%.2f, in %s", r.Autoscaling.Bought, r.Autoscaling.Removed, *r.Metrics.Cost, time.Since(began))
+}
+
+// TestNight: the example passes, and of its sweep the policy that also moves pods is cheapest.
+func TestNight(t *testing.T) {
+	read := func(name string) ([]byte, error) { return os.ReadFile(filepath.Join("../../examples/scenarios", name)) }
+	text, err := read("policies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep, err := scenario.LoadSweep(t.Context(), text, scenario.Options{File: "policies.yaml", Parse: config.Parse, Read: read}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []*scenario.Result
+	for i := range sweep.Len() {
+		point, err := sweep.Point(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := sweep.Job(point, 1, Engine(nil))
+		r := scenario.Run(t.Context(), job.Scenario, job.Combination, job.Options)
+		t.Logf("%v: %s %s %v", point.Values, r.Outcome, r.Error, r.Values)
+		if i == sweep.Unchanged && r.Outcome != scenario.Passed {
+			t.Errorf("%+v\n%s", r.Steps, story(r))
+		}
+		results = append(results, r)
+	}
+	if sweep.Unchanged != 5 {
+		t.Errorf("the unchanged point is %d", sweep.Unchanged)
+	}
+	if best := sweep.Result(results).Points[0]; best.Values[0] != "WhenEmptyOrUnderutilized" || best.Metrics["evicted"] == 0 {
+		t.Errorf("the best is %+v", best)
+	}
 }

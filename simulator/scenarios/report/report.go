@@ -1,7 +1,8 @@
 // Package report renders the results of runs: as a table for a terminal, as JUnit and Markdown for CI, and as JSON for
 // tools.
 //
-// It may import simulator/scenarios/scenario and simulator/cireport, and nothing else of ours.
+// It may import simulator/scenarios/scenario, simulator/cireport and the events of simulator/autoscaling/stepwise, and nothing else of
+// ours.
 package report
 
 import (
@@ -64,6 +65,7 @@ func Table(w io.Writer, suites []Suite) error {
 				fmt.Fprintf(&b, "  %s: %v (%s)\n", name, r.Values[name], r.Title())
 			}
 			writeMeasurements(&b, r)
+			writeAutoscaling(&b, r)
 		}
 		for _, r := range s.Results {
 			writeFailures(&b, s.File, r)

@@ -13,10 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-const poolHead = "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: general}, spec: "
+const poolHead = "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: general}, spec: {"
 
 // TestAutoscaleMistakes: what could never work is refused before a run, each mistake at its line.
 func TestAutoscaleMistakes(t *testing.T) {
@@ -27,7 +28,7 @@ func TestAutoscaleMistakes(t *testing.T) {
 		want  []string
 	}{
 		"no NodePool":        {"autoscale: {registration: 1m}", []string{"test.yaml:4: autoscale: an autoscaler buys nodes of NodePools: name some in nodePools, or create them in cluster or a step"}},
-		"an unknown field":   {"autoscale: {nodePool: []}", []string{`test.yaml:4: autoscale: unknown field "nodePool", did you mean nodePools?`}},
+		"an unknown field":   {"autoscale: {nodePool: []}", []string{`test.yaml:4: autoscale.nodePool: unknown field "nodePool", did you mean nodePools?`}},
 		"another kind":       {"autoscale:\n  nodePools:\n  - {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}", []string{"test.yaml:6: autoscale.nodePools.objects[0]: want a NodePool, not a Pod"}},
 		"two of a name":      {"autoscale:\n  nodePools:\n  - " + good + "\n  - " + good, []string{"test.yaml:7: autoscale.nodePools.objects[1]: there are two NodePools general"}},
 		"an unknown policy":  {"autoscale:\n  nodePools:\n  - " + strings.Replace(good, "spec: {", "spec: {disruption: {consolidationPolicy: Sometimes}, ", 1), []string{"test.yaml:6: autoscale.nodePools.objects[0]: NodePool general: there is no consolidationPolicy Sometimes; it is one of [WhenEmpty WhenEmptyOrUnderutilized Balanced]"}},
@@ -64,7 +65,7 @@ func TestSweepsOfNoAutoscaler(t *testing.T) {
 		"{autoscale: registration, plugin: ImageLocality, weight: [1]}": "autoscale stands alone: want autoscale with values",
 	} {
 		files := map[string]string{"s.yaml": head + "steps: [{wait: settled}]\n"}
-		_, err := LoadSweep(t.Context(), []byte("apiVersion: "+APIVersion+"\nkind: Sweep\nmetadata: {name: s}\nscenario: s.yaml\nparameters: ["+parameter+"]\n"), optionsOf(files), nil)
+		_, err := LoadSweep(t.Context(), []byte("apiVersion: "+APIVersion+"\nkind: Sweep\nmetadata: {name: s}\nscenario: s.yaml\nparameters: ["+parameter+"]\n"), Options{File: "sweep.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) { return []byte(files[name]), nil }}, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", parameter, err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/versions"
+	"kube-scheduler-simulator/scheduler/versions/wire"
 	"kube-scheduler-simulator/simulator/scenarios/openb"
 )
 
@@ -62,9 +63,14 @@ func TestOpenB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d pods in %s: %v", report.Pods, time.Since(start), report.Counts)
+	t.Logf("%d pods in %s: %+v", report.Pods, time.Since(start), report.Counts)
+	if report.Pods != len(pods) {
+		t.Errorf("%d of %d pods", report.Pods, len(pods))
+	}
 	for _, c := range report.Causes {
-		t.Logf("%s %v %s proven %t gates %v: %d", c.Class, c.Plugins, c.Point, c.Proven, c.Gates, c.Pods)
+		if len(c.Plugins) != 1 || c.Plugins[0] != "NodeResourcesBalancedAllocation" || !c.Proven || len(c.Gates) > 0 {
+			t.Errorf("%d pods %s: %s", c.Pods, c.Class, c.Text())
+		}
 	}
 }
 
@@ -168,6 +174,36 @@ func TestControl(t *testing.T) {
 		}
 		if report.Same != report.Pods || report.Pods != 4 {
 			t.Errorf("%s: %v, %+v", from, report.Counts, briefly(report))
+		}
+	}
+}
+
+// TestDevices: what a placed pod has allocated is taken in every version, although each keeps it otherwise.
+func TestDevices(t *testing.T) {
+	dir := schedulersDir(t)
+	claim := func(name string) Step {
+		return Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": object{"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
+			"spec": object{"devices": object{"requests": []any{object{"name": "gpu", "exactly": object{"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}}}}}}
+	}
+	user := func(name, claim string) Step {
+		return asked(t, name, "1", "1Gi", object{"resourceClaims": []any{object{"name": "gpu", "resourceClaimName": claim}}})
+	}
+	source := steps(node("a", "8", "16Gi"), node("b", "8", "16Gi"),
+		Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": object{"name": "gpu"}}},
+		Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": object{"name": "a"},
+			"spec": object{"driver": "gpu.example", "nodeName": "a", "pool": object{"name": "a", "generation": 1, "resourceSliceCount": 1}, "devices": []any{object{"name": "gpu-0"}}}}},
+		claim("one"), claim("two"), user("p", "one"), user("q", "one"), user("r", "two"))
+	for _, from := range versions.Minors() {
+		var fits []bool
+		report, err := Compare(t.Context(), source, Options{From: from, To: versions.Own, Dir: dir, decided: func(before, after *wire.Decision) {
+			fits = append(fits, len(before.Best) > 0, len(after.Best) > 0)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first two share a claim; the third has none left.
+		if diff := cmp.Diff([]bool{true, true, true, true, false, false}, fits); diff != "" {
+			t.Errorf("%s: %s, %+v", from, diff, briefly(report))
 		}
 	}
 }

@@ -74,6 +74,8 @@ type Options struct {
 	Dir string
 	// Progress is called after each decision of the first pass. It may be nil.
 	Progress func(decided int)
+	// decided is called in tests with each pair of decisions.
+	decided func(before, after *wire.Decision)
 	// start replaces versions.Start in tests.
 	start func(context.Context, versions.Options) (*versions.Scheduler, error)
 }
@@ -339,6 +341,9 @@ func (c *comparison) compare(p *pair, s Step) error {
 		}
 	}
 	*c.report.Of(class)++
+	if c.options.decided != nil {
+		c.options.decided(before, after)
+	}
 	if class != Same {
 		if c.isNew(cause) && before.Scores == nil {
 			if err := full(); err != nil {

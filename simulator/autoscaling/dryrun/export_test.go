@@ -57,3 +57,15 @@ func PlayTo(ctx context.Context, q RoundsQuestion) (*Rounds, State, error) {
 	err := p.all(ctx)
 	return p.out, p.state, err
 }
+
+// WithClaims returns a state in which each node of a NodePool has a NodeClaim, whose consolidateAfter has passed.
+func WithClaims(of State) State {
+	of.NodeClaims = (&departures{waits: map[string]bool{}}).settledClaims(&of)
+	return of
+}
+
+// DisruptThoroughly is Disrupt without what it knows beforehand.
+func DisruptThoroughly(ctx context.Context, q DisruptionQuestion) (*Command, error) {
+	command, _, err := disrupt(ctx, q, true)
+	return command, err
+}

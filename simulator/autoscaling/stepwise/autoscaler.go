@@ -57,6 +57,9 @@ const (
 	commandMost      = 10 * time.Minute
 )
 
+// mostWaiting is how many pods may wait for nodes when disruption looks for underutilized ones. Each of its simulations places them anew.
+const mostWaiting = 10
+
 // Autoscaler follows a cluster through Changed, and acts on it in Act. Use it from one goroutine.
 type Autoscaler struct {
 	settings Settings
@@ -89,9 +92,11 @@ type Autoscaler struct {
 	polled                time.Time
 	// lookStale says the same of the look for underutilized nodes, which comes at lookAt at the earliest: lookWait after one that found
 	// nothing.
-	lookStale  bool
-	lookAt     time.Time
-	lookWait   time.Duration
+	lookStale bool
+	lookAt    time.Time
+	lookWait  time.Duration
+	// lookFrom is where the last look stopped; empty if it saw all.
+	lookFrom   string
 	validating *dryrun.Command
 	validateAt time.Time
 	commands   []*command

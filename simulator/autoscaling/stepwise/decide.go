@@ -116,7 +116,7 @@ func (a *Autoscaler) pollDue() time.Time {
 	if a.nodesStale {
 		plan(a.now())
 	}
-	if a.lookStale {
+	if a.lookStale && len(a.waiting)-len(a.answers) <= mostWaiting {
 		plan(later(a.now(), a.lookAt))
 	}
 	for _, m := range a.machines {
@@ -165,7 +165,7 @@ func (a *Autoscaler) disrupt(ctx context.Context, w World) error {
 	if a.now().Sub(a.lookAt) > a.lookWait {
 		a.lookWait = 0 // it was quiet
 	}
-	look := again != nil || a.lookStale && !a.now().Before(a.lookAt)
+	look := again != nil || a.lookStale && !a.now().Before(a.lookAt) && len(a.waiting)-len(a.answers) <= mostWaiting
 	a.validating, a.polled, a.nodesStale = nil, a.now(), false
 	if !look && !a.anyEmptyOrDrifted(w) {
 		return nil
@@ -174,18 +174,19 @@ func (a *Autoscaler) disrupt(ctx context.Context, w World) error {
 	if err != nil {
 		return err
 	}
-	q := dryrun.DisruptionQuestion{State: s, Provider: a.cloud(&s), Now: a.now(), Nominated: map[string]bool{}, Again: again, Needless: !look}
+	s.Pods = slices.DeleteFunc(s.Pods, func(p *v1.Pod) bool { return a.answers[p.UID] != "" })
+	q := dryrun.DisruptionQuestion{State: s, Provider: a.cloud(&s), Now: a.now(), Nominated: map[string]bool{}, Again: again, Needless: !look, From: a.lookFrom}
 	for name, m := range a.machines {
 		q.Nominated[name] = m.nominatedUntil.After(a.now())
 	}
-	found, err := dryrun.Disrupt(ctx, q)
+	found, rest, err := dryrun.Disrupt(ctx, q)
 	if err != nil {
 		return err
 	}
 	if look && again == nil {
-		a.lookStale = found != nil
+		a.lookStale, a.lookFrom = found != nil || rest != "", rest
 		a.lookWait = min(max(2*a.lookWait, polling), lookMost)
-		if found != nil {
+		if a.lookStale {
 			a.lookWait = 0
 		}
 		a.lookAt = a.now().Add(a.lookWait)

@@ -1635,6 +1635,51 @@ export interface components {
             durationSeconds?: number;
             /** @description Those of a workload of scheduler_perf. */
             measurements?: components["schemas"]["RunMeasurement"][];
+            autoscaling?: components["schemas"]["RunAutoscaling"];
+        };
+        /** @description What the autoscaler of the scenario did. */
+        RunAutoscaling: {
+            /** @description In their order, 2,000 at most. */
+            events: components["schemas"]["RunAutoscalerEvent"][];
+            /** @description How many more events there were. */
+            omitted?: number;
+            bought: number;
+            removed: number;
+            /** @description Pods that were evicted. */
+            evicted: number;
+            /** @description Those of them that no controller creates again. */
+            lost: number;
+            /** @description Pods that wait at the end and get no node. */
+            unhelped: components["schemas"]["RunUnhelped"][];
+            prices: components["schemas"]["AutoscaleSource"];
+            secondsToNode: components["schemas"]["RunQuantiles"];
+        };
+        /** @description A pod that waits, and why it gets no node. */
+        RunUnhelped: {
+            /** @description namespace/name */
+            pod: string;
+            reason: string;
+        };
+        /** @description Something that the autoscaler of a run did, or could not do. */
+        RunAutoscalerEvent: {
+            /** @description The cluster's time since the start of the run. */
+            atSeconds: number;
+            /** @enum {string} */
+            kind: "bought" | "joined" | "removing" | "kept" | "removed" | "blocked" | "refused";
+            node?: string;
+            nodePool?: string;
+            /** @description pods, empty, drifted, underutilized, expired, deleted or gone; a sentence for blocked, kept and refused. */
+            reason?: string;
+            offer?: components["schemas"]["AutoscaleOffer"];
+            /** @description The first pods that it is about, three at most. */
+            pods?: string[];
+            podCount?: number;
+            /** @description The nodes that a bought node replaces. */
+            replaces?: string[];
+            /** @description What a removal saves in US dollars an hour, replacements included. */
+            savesPerHour?: number;
+            /** @description How many nodes the cluster has after it. */
+            nodes: number;
         };
         /** @description What a step did. */
         RunStep: {
@@ -1739,6 +1784,14 @@ export interface components {
             unusedPerHour?: number;
             /** @description How many nodes have no price, and are left out. */
             unpriced?: number;
+            /** @description What the nodes have cost over the run in US dollars; absent if none ever had a price. */
+            cost?: number;
+            /** @description How much of that was for what no pod requested. */
+            unusedCost?: number;
+            /** @description The hours of all nodes together; absent if no node ever had a price and no autoscaler acts. */
+            nodeHours?: number;
+            /** @description How many nodes there were at most at a time; absent likewise. */
+            mostNodes?: number;
             preemptions: number;
             waited: components["schemas"]["RunQuantiles"];
             decisions: number;
@@ -7877,6 +7930,9 @@ export type RunPoint = components['schemas']['RunPoint'];
 export type RunDecisionRecord = components['schemas']['RunDecisionRecord'];
 export type RunList = components['schemas']['RunList'];
 export type RunResult = components['schemas']['RunResult'];
+export type RunAutoscaling = components['schemas']['RunAutoscaling'];
+export type RunUnhelped = components['schemas']['RunUnhelped'];
+export type RunAutoscalerEvent = components['schemas']['RunAutoscalerEvent'];
 export type RunStep = components['schemas']['RunStep'];
 export type RunPlaced = components['schemas']['RunPlaced'];
 export type RunExpectation = components['schemas']['RunExpectation'];

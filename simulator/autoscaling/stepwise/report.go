@@ -1,12 +1,9 @@
 package stepwise
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/provider"
@@ -129,15 +126,4 @@ type waits struct {
 	since time.Time
 	// bought says that a node was bought for it.
 	bought bool
-}
-
-func (a *Autoscaler) sortedWaiting() []types.UID {
-	all := make([]types.UID, 0, len(a.waiting))
-	for uid := range a.waiting {
-		all = append(all, uid)
-	}
-	slices.SortFunc(all, func(x, y types.UID) int {
-		return cmp.Or(strings.Compare(a.waiting[x].name, a.waiting[y].name), strings.Compare(string(x), string(y)))
-	})
-	return all
 }

@@ -109,7 +109,7 @@ func (swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// settle ends the latest decision: the state is again as it was before.
+// settle ends the latest decision and restores the state from before it.
 func (d *decider) settle() {
 	if d.latest != nil {
 		d.world.Rollback(d.latest.before)
@@ -307,3 +307,8 @@ func (d *decider) bound(pod *v1.Pod, node string) *v1.Pod {
 	}
 	return pod
 }
+
+// eventless drops all events.
+type eventless struct{}
+
+func (eventless) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}

@@ -2,20 +2,18 @@ package decide
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
-	"k8s.io/kubernetes/pkg/scheduler/util"
 
+	"kube-scheduler-simulator/scheduler/internal/preemptioncriteria"
 	"kube-scheduler-simulator/scheduler/versions/wire"
 )
 
@@ -28,9 +26,9 @@ type preempting struct {
 	candidates []wire.Candidate
 }
 
-// observePreemption makes a plugin evict nobody, and evict them before it returns rather than in the background.
+// observePreemption makes a plugin evict no pod, and end its evictions before it returns rather than in the background.
 func observePreemption(p *defaultpreemption.DefaultPreemption) (*preempting, error) {
-	if err := evictNobody(p); err != nil {
+	if err := evictNone(p); err != nil {
 		return nil, err
 	}
 	out := &preempting{Interface: p.Evaluator.Interface}
@@ -54,8 +52,11 @@ func (p *preempting) end() []wire.Candidate {
 	return p.candidates
 }
 
-// note is called by many workers at once.
-func (p *preempting) note(node string, victims []*v1.Pod, violations int) {
+// note notes what a dry run found on a node. Many workers call it at once.
+func (p *preempting) note(node string, victims []*v1.Pod, violations int, status *fwk.Status) {
+	if !status.IsSuccess() || len(victims) == 0 {
+		return
+	}
 	c := wire.Candidate{Node: node, PDBViolations: violations}
 	for _, v := range victims {
 		c.Victims = append(c.Victims, wire.Reference{Namespace: v.Namespace, Name: v.Name, UID: string(v.UID)})
@@ -73,8 +74,7 @@ func (p *preempting) GetOffsetAndNumCandidates(nodes int32) (int32, int32) {
 	return 0, candidates
 }
 
-// OrderedScoreFuncs returns the criteria of Kubernetes' pickOneNodeForPreemption, which are the same in all these versions, and then the
-// name.
+// OrderedScoreFuncs returns the criteria of the plugin, or else Kubernetes', and then the name.
 func (p *preempting) OrderedScoreFuncs(ctx context.Context, victims map[string]*extenderv1.Victims) []func(string) int64 {
 	rank := map[string]int64{}
 	for node := range victims {
@@ -88,37 +88,8 @@ func (p *preempting) OrderedScoreFuncs(ctx context.Context, victims map[string]*
 	if own := p.Interface.OrderedScoreFuncs(ctx, victims); len(own) > 0 {
 		return append(own, byName)
 	}
-	return []func(string) int64{
-		func(node string) int64 { return -victims[node].NumPDBViolations },
-		func(node string) int64 { return -int64(corev1helpers.PodPriority(victims[node].Pods[0])) },
-		func(node string) (sum int64) {
-			for _, pod := range victims[node].Pods {
-				sum -= int64(corev1helpers.PodPriority(pod)) + int64(math.MaxInt32+1)
-			}
-			return sum
-		},
-		func(node string) int64 { return -int64(len(victims[node].Pods)) },
-		func(node string) int64 { return earliestStart(victims[node]) },
-		byName,
-	}
+	return preemptioncriteria.With(victims, func() time.Time { return never }, byName)
 }
 
 // never is the start of pods that have not started, which Kubernetes takes for the present.
 var never = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func earliestStart(victims *extenderv1.Victims) int64 {
-	started := &extenderv1.Victims{Pods: make([]*v1.Pod, len(victims.Pods))}
-	for i, pod := range victims.Pods {
-		if pod.Status.StartTime == nil {
-			later := *pod
-			later.Status.StartTime = &metav1.Time{Time: never}
-			pod = &later
-		}
-		started.Pods[i] = pod
-	}
-	earliest := util.GetEarliestPodStartTime(started)
-	if earliest == nil {
-		return math.MinInt64
-	}
-	return earliest.UnixNano()
-}

@@ -20,7 +20,6 @@ import (
 
 	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
-	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 const (
@@ -184,7 +183,7 @@ func hasStatus(gvk schema.GroupVersionKind) bool {
 
 // patchKind is the kind of a patch that changes what it names and keeps the rest.
 func patchKind(gvk schema.GroupVersionKind) types.PatchType {
-	if objects.TakesStrategicMerge(gvk) {
+	if builtin.Is(gvk) {
 		return types.StrategicMergePatchType
 	}
 	return types.MergePatchType // the API server knows no strategy for custom kinds

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
@@ -213,7 +214,7 @@ func (w *writer) change(title string, one timeline.ObjectWrite) error {
 	value := named(one.After)
 	value["patch"] = patch
 	// A strategic merge patch merges some lists, and a JSON merge patch none.
-	if objects.TakesStrategicMerge(one.After.GroupVersionKind()) && hasList(patch) {
+	if builtin.Is(one.After.GroupVersionKind()) && hasList(patch) {
 		value["patch"] = operations(nil, "", settable(one.Before), patch)
 	}
 	return w.step(title, "patch", value)

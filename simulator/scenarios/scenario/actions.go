@@ -21,6 +21,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"kube-scheduler-simulator/scheduler/builtin"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
@@ -234,7 +235,7 @@ func (p *patch) check(l *loader) {
 		p.kind = apitypes.JSONPatchType
 	case p.Patch.Kind != yaml.MappingNode:
 		l.Add(p.Patch.Node, yamlsource.Child(p.at, "patch"), "want a mapping, or a list of operations, not %s", yamlsource.Describe(p.Patch.Node))
-	case objects.TakesStrategicMerge(p.gvk):
+	case builtin.Is(p.gvk):
 		p.kind = apitypes.StrategicMergePatchType
 	default:
 		p.kind = apitypes.MergePatchType

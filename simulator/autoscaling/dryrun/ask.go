@@ -77,10 +77,10 @@ func karpenterContext(ctx context.Context, p *provider.Provider) context.Context
 	return log.IntoContext(ctx, logr.Discard())
 }
 
-// silent is a recorder that drops all events.
-type silent struct{}
+// Silent is a recorder that drops all events.
+type Silent struct{}
 
-func (silent) Publish(...events.Event) {}
+func (Silent) Publish(...events.Event) {}
 
 // run is the work on one question.
 type run struct {
@@ -245,7 +245,7 @@ func passedOver(pod *v1.Pod) (Kind, string) {
 }
 
 func (r *run) provisioner(of *snapshot) *provisioning.Provisioner {
-	return provisioning.NewProvisioner(of, silent{}, r.provider, r.cluster, clock.RealClock{}, deviceallocation.NewController(of), virtualpods.NewVirtualPodCache(of))
+	return provisioning.NewProvisioner(of, Silent{}, r.provider, r.cluster, clock.RealClock{}, deviceallocation.NewController(of), virtualpods.NewVirtualPodCache(of))
 }
 
 // solve places pods with the NodePools of a snapshot, by the options that Karpenter's provisioner has.

@@ -160,7 +160,7 @@ func CouldGo(ctx context.Context, q DepartureQuestion) (all []Departure, err err
 // departures is the work on one question.
 type departures struct {
 	*run
-	now   frozen
+	now   clock.Clock
 	nodes map[string]*state.StateNode
 	waits map[string]bool // NodeClaims whose consolidateAfter has not passed
 	types map[string]map[string]*cloudprovider.InstanceType
@@ -174,7 +174,9 @@ type rules struct {
 	left map[karpenter.DisruptionReason]map[string]int
 }
 
-// frozen is a clock that stands.
+// At returns a clock that stands at a time.
+func At(now time.Time) clock.Clock { return frozen{now: now} }
+
 type frozen struct {
 	clock.RealClock
 	now time.Time
@@ -191,7 +193,7 @@ func (atOnce) Validate(_ context.Context, c disruption.Command, _ time.Duration)
 }
 
 func newDepartures(ctx context.Context, q *DepartureQuestion) (*departures, error) {
-	d := &departures{now: frozen{now: q.Now}, nodes: map[string]*state.StateNode{}, waits: map[string]bool{}}
+	d := &departures{now: At(q.Now), nodes: map[string]*state.StateNode{}, waits: map[string]bool{}}
 	d.rules.left = map[karpenter.DisruptionReason]map[string]int{}
 	of := q.State
 	of.NodePools = defaulted(of.NodePools)
@@ -210,7 +212,7 @@ func newDepartures(ctx context.Context, q *DepartureQuestion) (*departures, erro
 		return nil, err
 	}
 	for _, reason := range []karpenter.DisruptionReason{karpenter.DisruptionReasonEmpty, karpenter.DisruptionReasonUnderutilized} {
-		if d.rules.left[reason], err = disruption.BuildDisruptionBudgetMapping(ctx, d.cluster, d.now, d.snapshot, d.provider, silent{}, reason); err != nil {
+		if d.rules.left[reason], err = disruption.BuildDisruptionBudgetMapping(ctx, d.cluster, d.now, d.snapshot, d.provider, Silent{}, reason); err != nil {
 			return nil, err
 		}
 	}
@@ -335,12 +337,12 @@ func (d *departures) try(ctx context.Context, in *snapshot, node *state.StateNod
 		return trial{}, err
 	}
 	prov := d.provisioner(in)
-	queue := disruption.NewQueue(in, silent{}, d.cluster, d.now, prov)
-	candidate, err := disruption.NewCandidate(ctx, in, silent{}, d.now, node, budgets, by.pools, d.types, queue, disruption.GracefulDisruptionClass)
+	queue := disruption.NewQueue(in, Silent{}, d.cluster, d.now, prov)
+	candidate, err := disruption.NewCandidate(ctx, in, Silent{}, d.now, node, budgets, by.pools, d.types, queue, disruption.GracefulDisruptionClass)
 	if err != nil {
 		return trial{blocked: said(err)}, nil
 	}
-	base := disruption.MakeConsolidation(d.now, d.cluster, in, prov, d.provider, silent{}, queue)
+	base := disruption.MakeConsolidation(d.now, d.cluster, in, prov, d.provider, Silent{}, queue)
 	var method disruption.Method = disruption.NewSingleNodeConsolidation(base, disruption.WithValidator(atOnce{}))
 	if candidate.IsEmpty() {
 		method = disruption.NewEmptiness(base, disruption.WithValidator(atOnce{}))
@@ -359,7 +361,7 @@ func (d *departures) try(ctx context.Context, in *snapshot, node *state.StateNod
 	if len(commands) > 0 {
 		return trial{outcome: outcomeOf(commands[0])}, nil
 	}
-	results, err := disruption.SimulateScheduling(ctx, in, d.cluster, prov, d.now, silent{}, []scheduling.Options{scheduling.IsConsolidationSimulation}, candidate)
+	results, err := disruption.SimulateScheduling(ctx, in, d.cluster, prov, d.now, Silent{}, []scheduling.Options{scheduling.IsConsolidationSimulation}, candidate)
 	if err != nil {
 		return trial{}, err
 	}
@@ -446,7 +448,7 @@ func (d *departures) blockers(ctx context.Context, in *snapshot, node *state.Sta
 		if podutils.IsReschedulable(pod) {
 			moving = append(moving, pod)
 		}
-		if !podutils.IsDisruptable(pod, d.now, silent{}) {
+		if !podutils.IsDisruptable(pod, d.now, Silent{}) {
 			add(PodProtected, true, pod.Namespace+"/"+pod.Name, "the pod has the annotation %s", karpenter.DoNotDisruptAnnotationKey)
 		}
 	}
@@ -487,7 +489,7 @@ func (d *departures) addBudgets(ctx context.Context, in *snapshot, node string, 
 	}
 	by := map[string]*Blocker{}
 	for _, pod := range in.podsOf[node] {
-		keys, may := limits.CanEvictPods([]*v1.Pod{pod}, d.now, silent{})
+		keys, may := limits.CanEvictPods([]*v1.Pod{pod}, d.now, Silent{})
 		if may {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,7 +29,8 @@ type DisruptionQuestion struct {
 	Now time.Time
 	// Nominated are nodes that are expected to get a pod soon. They stay.
 	Nominated map[string]bool
-	// Again asks whether a command of before still holds: all its nodes may still go, for the same reason. Of empty nodes some may.
+	// Again asks whether an earlier command still holds: whether Karpenter would still remove the same nodes for the same reason. Of empty nodes, it
+	// may be some.
 	Again *Command
 	// From is the node with which to go on where the question before stopped; empty for the first one.
 	From string
@@ -52,7 +54,7 @@ type Command struct {
 }
 
 // mostSimulated bounds the underutilized nodes that are simulated for one question, each alone. With 300 nodes each takes up to 70 ms.
-// Karpenter stops after three minutes, and begins anew.
+// Karpenter stops after three minutes and starts over.
 const mostSimulated = 25
 
 // Disrupt returns the first thing that Karpenter's disruption would do, in the order of its methods, without the 15 s after which it
@@ -73,13 +75,13 @@ func disrupt(ctx context.Context, q DisruptionQuestion, thorough bool) (command 
 	if err != nil {
 		return nil, "", fmt.Errorf("asking Karpenter's disruption: copying the state: %w", err)
 	}
-	for name := range d.nodes {
-		d.replace(d.snapshot, name, d.settle(d.podsOf[name]))
-	}
-	a := &acting{departures: d, q: q, prov: d.provisioner(d.snapshot), thorough: thorough}
-	a.queue = disruption.NewQueue(d.snapshot, silent{}, d.cluster, d.now, a.prov)
-	if command, err = a.first(ctx); err != nil {
+	a := newActing(d, q, thorough)
+	found, method, err := a.first(ctx)
+	if err != nil {
 		return nil, "", fmt.Errorf("asking Karpenter's disruption: %w", err)
+	}
+	if found != nil {
+		command = a.commandOf(found, method)
 	}
 	return command, a.rest, nil
 }
@@ -95,6 +97,15 @@ type acting struct {
 	// thorough asks Karpenter about each node, however hopeless.
 	thorough bool
 	rest     string
+}
+
+func newActing(d *departures, q DisruptionQuestion, thorough bool) *acting {
+	for name := range d.nodes {
+		d.replace(d.snapshot, name, d.settle(d.podsOf[name]))
+	}
+	a := &acting{departures: d, q: q, prov: d.provisioner(d.snapshot), thorough: thorough}
+	a.queue = disruption.NewQueue(d.snapshot, Silent{}, d.cluster, d.now, a.prov)
+	return a
 }
 
 // hopeless reports whether Karpenter's answer about a node alone is known: it stays. Some of its pods are too large for what is left on
@@ -140,44 +151,64 @@ func (a *acting) hopeless(c *disruption.Candidate) bool {
 }
 
 func (a *acting) methods() []disruption.Method {
-	base := disruption.MakeConsolidation(a.now, a.cluster, a.snapshot, a.prov, a.provider, silent{}, a.queue)
+	base := disruption.MakeConsolidation(a.now, a.cluster, a.snapshot, a.prov, a.provider, Silent{}, a.queue)
 	return []disruption.Method{
 		disruption.NewEmptiness(base, disruption.WithValidator(atOnce{})),
-		disruption.NewDrift(a.snapshot, a.cluster, a.prov, silent{}, a.now),
+		disruption.NewDrift(a.snapshot, a.cluster, a.prov, Silent{}, a.now),
 		disruption.NewMultiNodeConsolidation(base, disruption.WithValidator(atOnce{})),
 		disruption.NewSingleNodeConsolidation(base, disruption.WithValidator(atOnce{})),
 	}
 }
 
-func (a *acting) first(ctx context.Context) (*Command, error) {
+// candidates returns the nodes that a method may do something about, by name.
+func (a *acting) candidates(ctx context.Context, method disruption.Method) ([]*disruption.Candidate, map[string]disruption.NodePoolTotals, error) {
+	all, totals, err := disruption.GetCandidatesWithTotals(ctx, a.cluster, a.snapshot, Silent{}, a.now, a.provider, method.ShouldDisrupt, method.Class(), a.queue, nil)
+	slices.SortFunc(all, func(x, y *disruption.Candidate) int { return strings.Compare(x.Name(), y.Name()) })
+	return all, totals, err
+}
+
+// first returns the first thing that Karpenter would do, and the method that does it; nil if there is nothing.
+func (a *acting) first(ctx context.Context) (*disruption.Command, disruption.Method, error) {
 	for _, method := range a.methods() {
-		_, several := method.(*disruption.MultiNodeConsolidation)
 		again := a.q.Again
 		if a.q.Needless && reasonOf(method) == ForUnderutilized {
 			continue
 		}
-		if again != nil && (reasonOf(method) != again.Reason || again.Reason == ForUnderutilized && several != again.several) {
+		if again != nil && (reasonOf(method) != again.Reason || again.Reason == ForUnderutilized && isSeveral(method) != again.several) {
 			continue
 		}
 		command, err := a.by(ctx, method)
-		if err != nil || command == nil {
-			if err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, nil, err
+		}
+		if command == nil {
 			continue
 		}
-		command.several = several
-		if again != nil && again.Reason != ForEmpty && !slices.Equal(command.Nodes, again.Nodes) {
-			return nil, nil
+		if again != nil && again.Reason != ForEmpty && !slices.Equal(namesOf(command), again.Nodes) {
+			return nil, nil, nil
 		}
-		return command, nil
+		return command, method, nil
 	}
-	return nil, nil
+	return nil, nil, nil
+}
+
+func isSeveral(m disruption.Method) bool {
+	_, several := m.(*disruption.MultiNodeConsolidation)
+	return several
+}
+
+// namesOf are the nodes that a command removes, by name.
+func namesOf(c *disruption.Command) (names []string) {
+	for _, candidate := range c.Candidates {
+		names = append(names, candidate.Name())
+	}
+	slices.Sort(names)
+	return names
 }
 
 // by returns the first thing that a method would do.
-func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, error) {
-	candidates, totals, err := a.candidates(ctx, a.queue, method)
+func (a *acting) by(ctx context.Context, method disruption.Method) (*disruption.Command, error) {
+	candidates, totals, err := a.candidates(ctx, method)
 	if err != nil {
 		return nil, err
 	}
@@ -187,11 +218,11 @@ func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, er
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	may, err := disruption.BuildDisruptionBudgetMapping(ctx, a.cluster, a.now, a.snapshot, a.provider, silent{}, method.Reason())
+	may, err := disruption.BuildDisruptionBudgetMapping(ctx, a.cluster, a.now, a.snapshot, a.provider, Silent{}, method.Reason())
 	if err != nil {
 		return nil, err
 	}
-	ask := func(method disruption.Method, candidates ...*disruption.Candidate) (*Command, error) {
+	ask := func(method disruption.Method, candidates ...*disruption.Candidate) (*disruption.Command, error) {
 		if balanced, ok := method.(disruption.NodePoolTotalsSetter); ok {
 			balanced.SetNodePoolTotals(totals)
 		}
@@ -201,7 +232,7 @@ func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, er
 		}
 		for _, c := range commands {
 			if c.Decision() != disruption.NoOpDecision {
-				return a.commandOf(&c, reasonOf(method)), err
+				return &c, err
 			}
 		}
 		return nil, err
@@ -233,13 +264,11 @@ func (a *acting) by(ctx context.Context, method disruption.Method) (*Command, er
 	return nil, nil
 }
 
-func (a *acting) commandOf(c *disruption.Command, reason RoundReason) *Command {
-	out := &Command{Reason: reason}
+func (a *acting) commandOf(c *disruption.Command, method disruption.Method) *Command {
+	out := &Command{Reason: reasonOf(method), Nodes: namesOf(c), several: isSeveral(method)}
 	for _, candidate := range c.Candidates {
-		out.Nodes = append(out.Nodes, candidate.Name())
 		out.SavesPerHour += candidate.Price
 	}
-	slices.Sort(out.Nodes)
 	for _, node := range c.Results.ExistingNodes {
 		if slices.ContainsFunc(node.Pods, func(p *v1.Pod) bool { return p.Spec.NodeName != "" }) {
 			out.Places = append(out.Places, node.Name())

@@ -219,49 +219,11 @@ func (p *play) disrupt(ctx context.Context) (round *Round, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, node := range d.nodes {
-		d.replace(d.snapshot, node.Name(), d.settle(d.podsOf[node.Name()]))
-	}
-	prov := d.provisioner(d.snapshot)
-	queue := disruption.NewQueue(d.snapshot, silent{}, d.cluster, d.now, prov)
-	base := disruption.MakeConsolidation(d.now, d.cluster, d.snapshot, prov, d.provider, silent{}, queue)
-	ask := func(method disruption.Method, of func(*disruption.Candidate) bool) (*Round, error) {
-		command, err := d.command(ctx, queue, method, of)
-		if command == nil || err != nil {
-			return nil, err
-		}
-		return p.apply(d, *command, reasonOf(method)), nil
-	}
-	for _, method := range []disruption.Method{
-		disruption.NewEmptiness(base, disruption.WithValidator(atOnce{})),
-		disruption.NewDrift(d.snapshot, d.cluster, prov, silent{}, d.now),
-		disruption.NewMultiNodeConsolidation(base, disruption.WithValidator(atOnce{})),
-	} {
-		if round, err := ask(method, nil); round != nil || err != nil {
-			return round, err
-		}
-	}
-	single := func() disruption.Method {
-		return disruption.NewSingleNodeConsolidation(base, disruption.WithValidator(atOnce{}))
-	}
-	candidates, _, err := d.candidates(ctx, queue, single())
-	if err != nil {
+	command, method, err := newActing(d, DisruptionQuestion{}, true).first(ctx)
+	if command == nil || err != nil {
 		return nil, err
 	}
-	for _, candidate := range interwoven(candidates) {
-		round, err := ask(single(), func(c *disruption.Candidate) bool { return c.Name() == candidate })
-		if round != nil || err != nil {
-			return round, err
-		}
-	}
-	return nil, nil
-}
-
-// candidates returns the nodes that a method may do something about, by name.
-func (d *departures) candidates(ctx context.Context, queue *disruption.Queue, method disruption.Method) ([]*disruption.Candidate, map[string]disruption.NodePoolTotals, error) {
-	all, totals, err := disruption.GetCandidatesWithTotals(ctx, d.cluster, d.snapshot, silent{}, d.now, d.provider, method.ShouldDisrupt, method.Class(), queue, nil)
-	slices.SortFunc(all, func(a, b *disruption.Candidate) int { return strings.Compare(a.Name(), b.Name()) })
-	return all, totals, err
+	return p.apply(d, *command, reasonOf(method)), nil
 }
 
 // interwoven returns the names of nodes in the order in which Karpenter looks at them one by one: those that save most first, of each
@@ -282,37 +244,6 @@ func interwoven(candidates []*disruption.Candidate) (names []string) {
 		}
 	}
 	return names
-}
-
-// command returns the first thing that a method would do about some of its candidates, all if of is nil; nil if there is nothing.
-func (d *departures) command(ctx context.Context, queue *disruption.Queue, method disruption.Method, of func(*disruption.Candidate) bool) (*disruption.Command, error) {
-	candidates, totals, err := d.candidates(ctx, queue, method)
-	if err != nil {
-		return nil, err
-	}
-	if of != nil {
-		candidates = slices.DeleteFunc(candidates, func(c *disruption.Candidate) bool { return !of(c) })
-	}
-	if len(candidates) == 0 {
-		return nil, nil
-	}
-	if balanced, ok := method.(disruption.NodePoolTotalsSetter); ok {
-		balanced.SetNodePoolTotals(totals)
-	}
-	may, err := disruption.BuildDisruptionBudgetMapping(ctx, d.cluster, d.now, d.snapshot, d.provider, silent{}, method.Reason())
-	if err != nil {
-		return nil, err
-	}
-	commands, err := method.ComputeCommands(ctx, may, candidates...)
-	if err == nil {
-		err = ctx.Err()
-	}
-	for _, command := range commands {
-		if command.Decision() != disruption.NoOpDecision {
-			return &command, err
-		}
-	}
-	return nil, err
 }
 
 func reasonOf(m disruption.Method) RoundReason {

@@ -181,7 +181,7 @@ func TestCheckCapacity(t *testing.T) {
 	if want := []string{"a-0-0", "a-0-1", "b-0-0", "b-0-1"}; !slices.Equal(s.asked, want) {
 		t.Errorf("asked about %v, want %v", s.asked, want)
 	}
-	// It is asked again when a pod of the first has a node, which is counted twice by nobody.
+	// It is asked again when a pod of the first has a node. That pod must not count twice.
 	s.create(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", Annotations: map[string]string{autoscaling.ProvisioningRequestPodAnnotationKey: "a"}}, Spec: v1.PodSpec{NodeName: "n"}})
 	s.want("b", time.Second, accepted+", Provisioned=False CapacityIsNotFound")
 	s.want("b", askEvery, accepted+", Provisioned=True CapacityIsFound")

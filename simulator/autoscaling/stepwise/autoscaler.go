@@ -233,7 +233,7 @@ func (a *Autoscaler) poolChanged(before, after runtime.Object) {
 		name := before.(metav1.Object).GetName()
 		delete(a.pools, name)
 		for _, m := range a.machines {
-			if m.claim.Labels[karpenter.NodePoolLabelKey] == name {
+			if m.nodePool() == name {
 				a.doomed[m.name] = true
 			}
 		}

@@ -11,16 +11,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/events"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 )
-
-// silent is a recorder that drops all events.
-type silent struct{}
-
-func (silent) Publish(...events.Event) {}
 
 // provision decides about all pods that wait, and those of nodes that go.
 func (a *Autoscaler) provision(ctx context.Context, w World) error {
@@ -116,7 +110,7 @@ func (a *Autoscaler) pollDue() time.Time {
 	if a.nodesStale {
 		plan(a.now())
 	}
-	if a.lookStale && len(a.waiting)-len(a.answers) <= mostWaiting {
+	if a.lookStale && a.few() {
 		plan(later(a.now(), a.lookAt))
 	}
 	for _, m := range a.machines {
@@ -134,6 +128,9 @@ func (a *Autoscaler) pollDue() time.Time {
 	passed := max(at.Sub(a.polled), polling)
 	return a.polled.Add((passed + polling - 1) / polling * polling)
 }
+
+// few reports whether few pods wait for nodes that were bought: the look for underutilized nodes comes when the others have theirs.
+func (a *Autoscaler) few() bool { return len(a.waiting)-len(a.answers) <= mostWaiting }
 
 // scheduled reports whether what may go depends on the time of the day.
 func (a *Autoscaler) scheduled() bool {
@@ -165,7 +162,7 @@ func (a *Autoscaler) disrupt(ctx context.Context, w World) error {
 	if a.now().Sub(a.lookAt) > a.lookWait {
 		a.lookWait = 0 // it was quiet
 	}
-	look := again != nil || a.lookStale && !a.now().Before(a.lookAt) && len(a.waiting)-len(a.answers) <= mostWaiting
+	look := again != nil || a.lookStale && !a.now().Before(a.lookAt) && a.few()
 	a.validating, a.polled, a.nodesStale = nil, a.now(), false
 	if !look && !a.anyEmptyOrDrifted(w) {
 		return nil
@@ -238,7 +235,7 @@ func (a *Autoscaler) begin(w World, found *dryrun.Command) error {
 		if err := a.taint(w, name, true); err != nil {
 			return err
 		}
-		e := Event{Kind: Removing, Node: name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey], Reason: c.reason}
+		e := Event{Kind: Removing, Node: name, NodePool: m.nodePool(), Reason: c.reason}
 		if i == 0 {
 			e.SavesPerHour = found.SavesPerHour
 		}
@@ -286,7 +283,7 @@ func (a *Autoscaler) carryOn(w World, c *command) error {
 			continue
 		}
 		m.leaving = false
-		a.note(Event{Kind: Kept, Node: name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey], Reason: "its replacement did not become ready within " + commandMost.String()})
+		a.note(Event{Kind: Kept, Node: name, NodePool: m.nodePool(), Reason: "its replacement did not become ready within " + commandMost.String()})
 		if err := a.taint(w, name, false); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package stepwise
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
@@ -59,6 +59,9 @@ type ending struct {
 	refused  map[types.UID]time.Time
 	told     map[string]bool
 }
+
+// nodePool is the name of its NodePool.
+func (m *machine) nodePool() string { return m.claim.Labels[karpenter.NodePoolLabelKey] }
 
 // due returns when there is something to do about the machine.
 func (m *machine) due(now time.Time) (at time.Time, awaited bool) {
@@ -111,14 +114,7 @@ func (a *Autoscaler) launch(w World, n dryrun.NewNode, reason string, replaces [
 		delete(node.Labels, karpenter.NodeInitializedLabelKey)
 	}
 	node.Annotations = maps.Clone(np.Spec.Template.Annotations)
-	claim := &karpenter.NodeClaim{Spec: *np.Spec.Template.ToNodeClaim().Spec.DeepCopy()}
-	claim.Name, claim.Labels, claim.CreationTimestamp = name, maps.Clone(node.Labels), metav1.NewTime(a.now())
-	claim.Annotations = maps.Clone(np.Spec.Template.Annotations)
-	if claim.Annotations == nil {
-		claim.Annotations = map[string]string{}
-	}
-	claim.Annotations[karpenter.NodePoolHashAnnotationKey] = np.Hash()
-	claim.Status = karpenter.NodeClaimStatus{ProviderID: node.Spec.ProviderID, Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable}
+	claim := a.newClaim(np, node, np.Spec.Template.Annotations)
 	m := &machine{name: name, claim: claim, node: node, launched: a.now(), joins: a.now().Add(a.settings.Registration), nominatedUntil: a.now().Add(a.settings.Registration + nomination)}
 	m.condition(a.now(), karpenter.ConditionTypeLaunched)
 	a.machines[name] = m
@@ -129,6 +125,18 @@ func (a *Autoscaler) launch(w World, n dryrun.NewNode, reason string, replaces [
 	w.Launched(name, n.PricePerHour)
 	a.stale = true
 	return m, a.show(w, m)
+}
+
+// newClaim returns the NodeClaim of an instance that is, or becomes, a node.
+func (a *Autoscaler) newClaim(np *karpenter.NodePool, node *v1.Node, annotations map[string]string) *karpenter.NodeClaim {
+	claim := &karpenter.NodeClaim{Spec: *np.Spec.Template.ToNodeClaim().Spec.DeepCopy()}
+	claim.Name, claim.Labels, claim.CreationTimestamp = node.Name, maps.Clone(node.Labels), metav1.NewTime(a.now())
+	claim.Annotations = maps.Clone(annotations)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, karpenter.NodePoolHashAnnotationKey, np.Hash())
+	claim.Status = karpenter.NodeClaimStatus{
+		ProviderID: cmp.Or(node.Spec.ProviderID, idPrefix+node.Name), Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable,
+	}
+	return claim
 }
 
 // condition sets a condition of a NodeClaim. Karpenter's own way would stamp it with the real time.
@@ -171,7 +179,7 @@ func (a *Autoscaler) join(w World, m *machine) error {
 		return fmt.Errorf("creating node %s: %w", m.name, err)
 	}
 	m.nominatedUntil = later(m.nominatedUntil, a.now().Add(nomination))
-	a.note(Event{Kind: Joined, Node: m.name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey]})
+	a.note(Event{Kind: Joined, Node: m.name, NodePool: m.nodePool()})
 	a.touch()
 	m.look = true
 	return nil
@@ -215,14 +223,8 @@ func (a *Autoscaler) adopt(w World) error {
 		if !a.strangers[node.Name] || np == nil {
 			continue
 		}
-		claim := &karpenter.NodeClaim{Spec: *np.Spec.Template.ToNodeClaim().Spec.DeepCopy()}
-		claim.Name, claim.Labels, claim.CreationTimestamp = node.Name, maps.Clone(node.Labels), metav1.NewTime(a.now())
-		claim.Annotations = map[string]string{karpenter.NodePoolHashAnnotationKey: np.Hash()}
-		id := node.Spec.ProviderID
-		if id == "" {
-			id = idPrefix + node.Name
-		}
-		claim.Status = karpenter.NodeClaimStatus{ProviderID: id, NodeName: node.Name, Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable}
+		claim := a.newClaim(np, node, nil)
+		claim.Status.NodeName = node.Name
 		m := &machine{name: node.Name, claim: claim, launched: a.now(), joined: true, look: true}
 		m.condition(a.now(), karpenter.ConditionTypeLaunched)
 		m.condition(a.now(), karpenter.ConditionTypeRegistered)
@@ -255,7 +257,7 @@ func (a *Autoscaler) claimOf(m *machine) *karpenter.NodeClaim {
 
 // consolidatable returns when consolidateAfter has passed since a pod came or went; zero for never.
 func (a *Autoscaler) consolidatable(m *machine) time.Time {
-	np := a.pools[m.claim.Labels[karpenter.NodePoolLabelKey]]
+	np := a.pools[m.nodePool()]
 	if np == nil || !m.initialized || m.leaving || m.ending != nil {
 		return time.Time{}
 	}
@@ -270,7 +272,7 @@ func (a *Autoscaler) consolidatable(m *machine) time.Time {
 
 // drifted reports whether a machine does not match its NodePool any more.
 func (a *Autoscaler) drifted(m *machine) bool {
-	np := a.pools[m.claim.Labels[karpenter.NodePoolLabelKey]]
+	np := a.pools[m.nodePool()]
 	if np == nil {
 		return false
 	}
@@ -306,7 +308,7 @@ func (a *Autoscaler) end(w World, m *machine, reason string) error {
 		m.ending.deadline = a.now().Add(d.Duration)
 	}
 	if !m.leaving {
-		a.note(Event{Kind: Removing, Node: m.name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey], Reason: reason, SavesPerHour: a.price(m)})
+		a.note(Event{Kind: Removing, Node: m.name, NodePool: m.nodePool(), Reason: reason, SavesPerHour: a.price(m)})
 	}
 	a.touch()
 	a.trigger() // for the pods that it has
@@ -326,7 +328,7 @@ func (a *Autoscaler) drain(ctx context.Context, w World, m *machine) error {
 	e, now := m.ending, a.now()
 	e.look, e.again = false, time.Time{}
 	overdue := !e.deadline.IsZero() && !now.Before(e.deadline)
-	clk := stopped{now: now}
+	clk := dryrun.At(now)
 	var groups [4][]*v1.Pod
 	for _, o := range w.List(podKind) {
 		if pod := o.(*v1.Pod); pod.Spec.NodeName == m.name && podutils.IsWaitingEviction(pod, clk) {
@@ -346,7 +348,7 @@ func (a *Autoscaler) drain(ctx context.Context, w World, m *machine) error {
 		switch {
 		case overdue:
 			err = w.Delete(podKind, pod.Namespace, pod.Name)
-		case podutils.IsDoNotDisruptActive(pod, clk, silent{}):
+		case podutils.IsDoNotDisruptActive(pod, clk, dryrun.Silent{}):
 			refusal = fmt.Sprintf("%s/%s has the annotation %s", pod.Namespace, pod.Name, karpenter.DoNotDisruptAnnotationKey)
 		default:
 			refusal, err = w.Evict(ctx, pod)
@@ -365,7 +367,7 @@ func (a *Autoscaler) drain(ctx context.Context, w World, m *machine) error {
 		e.refused[pod.UID] = now.Add(lookAgain)
 		if !e.told[refusal] {
 			e.told[refusal] = true
-			a.note(Event{Kind: Blocked, Node: m.name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey], Reason: refusal})
+			a.note(Event{Kind: Blocked, Node: m.name, NodePool: m.nodePool(), Reason: refusal})
 		}
 	}
 	for _, pod := range groups[i] {
@@ -395,15 +397,6 @@ func groupOf(pod *v1.Pod) int {
 	return i
 }
 
-// stopped is a clock that stands.
-type stopped struct {
-	clock.RealClock
-	now time.Time
-}
-
-func (s stopped) Now() time.Time                  { return s.now }
-func (s stopped) Since(t time.Time) time.Duration { return s.now.Sub(t) }
-
 // ended removes a node that is empty.
 func (a *Autoscaler) ended(w World, m *machine) error {
 	a.ours[m.name] = true
@@ -425,6 +418,6 @@ func (a *Autoscaler) forget(m *machine, reason string) {
 		delete(c.machines, m.name)
 	}
 	a.report.Removed++
-	a.note(Event{Kind: Removed, Node: m.name, NodePool: m.claim.Labels[karpenter.NodePoolLabelKey], Reason: reason})
+	a.note(Event{Kind: Removed, Node: m.name, NodePool: m.nodePool(), Reason: reason})
 	a.touch()
 }

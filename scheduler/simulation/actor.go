@@ -27,15 +27,15 @@ type Actor interface {
 	Act(ctx context.Context, h Hands) error
 }
 
-// nobody is the Actor of a simulation without one.
-type nobody struct{}
+// noActor never acts: it is the Actor of a simulation without one.
+type noActor struct{}
 
-var _ Actor = nobody{}
+var _ Actor = noActor{}
 
-func (nobody) Kinds() map[schema.GroupVersionKind]bool                         { return nil }
-func (nobody) Changed(schema.GroupVersionKind, runtime.Object, runtime.Object) {}
-func (nobody) Next() (time.Time, bool)                                         { return time.Time{}, false }
-func (nobody) Act(context.Context, Hands) error                                { return nil }
+func (noActor) Kinds() map[schema.GroupVersionKind]bool                         { return nil }
+func (noActor) Changed(schema.GroupVersionKind, runtime.Object, runtime.Object) {}
+func (noActor) Next() (time.Time, bool)                                         { return time.Time{}, false }
+func (noActor) Act(context.Context, Hands) error                                { return nil }
 
 // Delete deletes an object, and what it owns.
 func (h Hands) Delete(gvk schema.GroupVersionKind, namespace, name string) error {

@@ -126,7 +126,7 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	s.control.admitCustom, s.control.nodes.devices = options.Admit, options.Devices
 	s.beside = newBesides(s, options.Beside)
 	if options.Actor == nil {
-		s.options.Actor = nobody{}
+		s.options.Actor = noActor{}
 	}
 	s.cluster.custom = s.options.Actor.Kinds()
 	if s.beside != nil {

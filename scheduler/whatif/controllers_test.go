@@ -41,7 +41,7 @@ func TestControllersAreNamedOnce(t *testing.T) {
 	}
 }
 
-// TestNamespaceOf: a kind that a library adds to client-go's scheme gets no namespace that nobody gave it.
+// TestNamespaceOf: a kind that a library adds to client-go's scheme gets no default namespace.
 func TestNamespaceOf(t *testing.T) {
 	library := schema.GroupVersionKind{Group: "libraries.example.com", Version: "v1", Kind: "Pool"}
 	scheme.Scheme.AddKnownTypeWithName(library, &v1.Node{}) // as Karpenter does

@@ -58,7 +58,7 @@ func share(of []amount) (most float64) {
 	return min(most, 1)
 }
 
-// newCosts notes what is unused before pods are placed. It returns nil if nobody knows prices.
+// newCosts notes what is unused before pods are placed. It returns nil if the question has no prices.
 func newCosts(t *whatif.Trial, q Question) *costs {
 	if q.Price == nil {
 		return nil

@@ -116,7 +116,7 @@ func TestParkedWorkloadsAreAboutToBeTried(t *testing.T) {
 		time.Sleep(flushAfter / 2)
 		synctest.Wait()
 		if s.queues.Doing() == "" {
-			t.Error("the parked job is about to be tried, but nobody says so")
+			t.Error("the parked job is about to be tried, but Doing says nothing")
 		}
 		time.Sleep(flushAfter/2 + 100*time.Millisecond)
 		synctest.Wait()

@@ -56,6 +56,7 @@ export const features = {
   shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'transfer'],
   timeline: ['act', 'branch', 'cluster', 'decision'],
   transfer: ['branch', 'replay', 'report', 'yaml'],
+  upgrade: ['batch'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],
   yaml: [],

@@ -57,6 +57,12 @@ export const router = createRouter({
       meta: { view: 'drain' },
     },
     {
+      path: '/upgrade',
+      name: 'upgrade',
+      component: withDeferredMessages(lazily(() => import('./features/upgrade/UpgradePage.vue'))),
+      meta: { view: 'upgrade' },
+    },
+    {
       path: '/resources/:resource?',
       name: 'resources',
       component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))),

@@ -705,6 +705,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/upgrade/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The versions of Kubernetes whose schedulers can be asked. */
+        get: operations["listUpgradeVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last comparison of two versions: how far it is, or its answer. */
+        get: operations["getUpgrade"];
+        put?: never;
+        /**
+         * Compare the decisions of two versions about the pods of this cluster.
+         * @description Both versions’ schedulers decide about every pod in the same state, in the background. One comparison runs at a time, and its answer replaces the one before it. Nothing in the cluster changes.
+         */
+        post: operations["askUpgrade"];
+        /** Cancel the comparison, or forget it if it has ended. */
+        delete: operations["deleteUpgrade"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/upgrade/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare the decisions of two versions about the pods of a file.
+         * @description As POST /api/v1/upgrade, with the state of a file: a recording, an export, or a manifest.
+         */
+        post: operations["askUpgradeOfFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -7881,6 +7940,280 @@ export interface components {
             /** @description From 0 to 3600; by default 120. */
             noticeSeconds?: number;
         };
+        /** @description Which decisions do two versions of Kubernetes make differently? */
+        Upgrade: {
+            /** @description A minor version, such as 1.35; see GET /api/v1/upgrade/versions. It may be the later one. */
+            from: string;
+            /** @description The other one. */
+            to: string;
+            /** @description A KubeSchedulerConfiguration in JSON or YAML. Absent: each version’s default. */
+            configuration?: string;
+        };
+        /** @description The versions whose schedulers can be asked, the oldest first. */
+        UpgradeVersions: {
+            items: components["schemas"]["UpgradeVersion"][];
+        };
+        /** @description A version of Kubernetes. */
+        UpgradeVersion: {
+            /** @description Such as 1.35. */
+            minor: string;
+            /** @description It is the version of this simulator. */
+            own: boolean;
+            /** @description Its scheduler is built, so it can be asked. */
+            built: boolean;
+            /** @description What builds it, in the directory of the source. It takes up to ten minutes once. */
+            command: string;
+        };
+        /** @description A comparison that was asked for, how far it is, and what came of it. */
+        UpgradeJob: {
+            id: string;
+            /**
+             * @description canceled: a client canceled it. failed: error says why.
+             * @enum {string}
+             */
+            state: "running" | "ended" | "canceled" | "failed";
+            from: string;
+            to: string;
+            /** @description Where the state comes from: the name of the file, or empty for the cluster. */
+            source: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description Absent while it runs.
+             */
+            ended?: string;
+            /** @description The decisions that both versions have made. Once all are made, the feature gates behind the causes are looked for. */
+            decided: number;
+            /** @description How many there will be; 0 while that is not known. */
+            total: number;
+            /** @description Why there is no answer. */
+            error?: string;
+            /** @description The minor version whose scheduler is not built, if that is why. */
+            notBuilt?: string;
+            /** @description Set once it has ended. */
+            answer?: components["schemas"]["UpgradeAnswer"];
+        };
+        /** @description The comparison of two versions. */
+        UpgradeAnswer: {
+            apiVersion: string;
+            kind: string;
+            /** @description Where the state comes from. */
+            source: string;
+            /** @description The decisions of the source. */
+            total: number;
+            from: components["schemas"]["UpgradeSide"];
+            to: components["schemas"]["UpgradeSide"];
+            /** @description The decisions that were compared. The classes add up to it. */
+            pods: number;
+            /** @description Both versions choose among the same nodes, or reject the pod for the same reasons. */
+            same: number;
+            /** @description The versions choose among different nodes of the best total, but share at least one. */
+            tie: number;
+            /** @description The versions share no best node. */
+            moved: number;
+            /** @description The pod fits in the first version only. */
+            lost: number;
+            /** @description The pod fits in the second version only. */
+            gained: number;
+            /** @description The pod fits in neither, for other reasons, or preemption nominates another node or evicts other pods. */
+            reason: number;
+            /** @description By class, those with the most pods first. */
+            causes: components["schemas"]["UpgradeCause"][];
+            configuration: components["schemas"]["UpgradeChanges"];
+        };
+        /** @description One side of a comparison. */
+        UpgradeSide: {
+            minor: string;
+            /** @description Such as v1.35.4. */
+            version: string;
+            /** @description What this version does not know about the objects. */
+            ignored?: components["schemas"]["UpgradeIgnored"][];
+            /** @description Counts what is not listed. */
+            ignoredFurther?: number;
+        };
+        /** @description A kind that a version does not have or reads in another apiVersion only, or the field of a kind. */
+        UpgradeIgnored: {
+            apiVersion: string;
+            kind: string;
+            /** @description A field, in which [] stands for each index. Absent for a kind. */
+            path?: string;
+            /** @description The apiVersion in which this version reads the kind. */
+            readAs?: string;
+            times: number;
+            example: components["schemas"]["UpgradeReference"];
+        };
+        /** @description Names an object. */
+        UpgradeReference: {
+            apiVersion?: string;
+            kind?: string;
+            namespace?: string;
+            name: string;
+            uid?: string;
+        };
+        /** @description Why pods of one class differ. */
+        UpgradeCause: {
+            /** @enum {string} */
+            class: "same" | "tie" | "moved" | "lost" | "gained" | "reason";
+            /** @description Those that differ. Absent if they agree. */
+            plugins?: string[];
+            /** @description filter, score, preFilter or postFilter. */
+            point?: string;
+            /** @description What the plugin said about the node in question in the first version, if it rejected it. */
+            before?: components["schemas"]["UpgradeStatus"];
+            /** @description The same in the second version. */
+            after?: components["schemas"]["UpgradeStatus"];
+            /** @description With the first version’s answers of these plugins, the second version’s decision becomes the first one’s. */
+            proven: boolean;
+            /** @description The feature gates that make the difference. With all of them as in the first version, the example’s decision becomes the first one’s. */
+            gates?: string[];
+            /** @description There were too many causes, and gates were looked for behind those with more pods. */
+            gatesNotAsked?: boolean;
+            /** @description The decisions with this cause. */
+            pods: number;
+            example: components["schemas"]["UpgradeExample"];
+            /** @description The plugins as a text. */
+            plugin: string;
+            /** @description The gates as a text. */
+            gate: string;
+            /** @description An English sentence. */
+            text: string;
+        };
+        /** @description A pair of decisions about a pod. */
+        UpgradeExample: {
+            /** @description The number of the decision, from 0. */
+            at: number;
+            pod: components["schemas"]["UpgradeReference"];
+            before: components["schemas"]["UpgradeDecision"] | null;
+            after: components["schemas"]["UpgradeDecision"] | null;
+        };
+        /** @description The decision of a version about a pod. */
+        UpgradeDecision: {
+            pod: components["schemas"]["UpgradeReference"];
+            /** @description The nodes of the cluster. */
+            nodes: number;
+            /** @description Those that fit. */
+            feasible: number;
+            /** @description The nodes that share the best total. The scheduler chooses among them at random. */
+            best?: string[];
+            bestCount?: number;
+            /** @description Identifies the set of all of them. */
+            bestDigest?: string;
+            /**
+             * @description Why there are no scores although the pod fits.
+             * @enum {string}
+             */
+            unscored?: "onlyFeasible" | "nominated" | "noScores";
+            /** @description Why no node was chosen. */
+            status?: components["schemas"]["UpgradeStatus"];
+            /** @description The plugins that would keep the pod out of the queue. */
+            preEnqueue?: components["schemas"]["UpgradeStatus"][];
+            /** @description The answer of PreFilter, unless it is a success. */
+            preFilter?: components["schemas"]["UpgradeStatus"];
+            /** @description PreFilter plugins let only these nodes be filtered. */
+            restricted?: string[];
+            rejections?: components["schemas"]["UpgradeRejection"][];
+            /** @description Identifies all that plugins answered about nodes. */
+            digest: string;
+            skippedFilter?: string[];
+            skippedScore?: string[];
+            table?: components["schemas"]["UpgradeTable"];
+            scores?: components["schemas"]["UpgradeScores"];
+            preemption?: components["schemas"]["UpgradePreemption"];
+        };
+        /** @description The answer of a plugin that is not a success. */
+        UpgradeStatus: {
+            /** @description Absent in what several plugins said. */
+            plugin?: string;
+            code: string;
+            reasons?: string[];
+        };
+        /** @description A verdict and the nodes that have it. */
+        UpgradeRejection: {
+            plugin?: string;
+            code: string;
+            reasons?: string[];
+            count: number;
+            nodes?: string[];
+            /** @description Identifies the set of nodes. */
+            digest: string;
+            /** @description Another plugin rejects these nodes before this one does. */
+            further?: boolean;
+        };
+        /** @description What each plugin that scored adds to the totals. A column has 4 bytes for each node of the cluster, by name, in base64. */
+        UpgradeTable: {
+            plugins: components["schemas"]["UpgradePlugin"][] | null;
+            columns: string[] | null;
+        };
+        /** @description A plugin, with a weight if it scores. */
+        UpgradePlugin: {
+            name: string;
+            weight?: number;
+        };
+        /** @description A row for each feasible node and a column for each plugin. */
+        UpgradeScores: {
+            plugins: components["schemas"]["UpgradePlugin"][];
+            nodes: string[];
+            /** @description What Score returned. */
+            raw: number[][];
+            /** @description What NormalizeScore made of it. */
+            normalized: number[][];
+            /** @description The sums of normalized, weighted. */
+            totals: number[];
+        };
+        /** @description What PostFilter answered. */
+        UpgradePreemption: {
+            status?: components["schemas"]["UpgradeStatus"];
+            /** @description The node that the pod is nominated for. */
+            node?: string;
+            victims?: components["schemas"]["UpgradeReference"][];
+            candidates?: components["schemas"]["UpgradeCandidate"][];
+        };
+        /** @description A node where evicting the victims would help. */
+        UpgradeCandidate: {
+            node: string;
+            victims: components["schemas"]["UpgradeReference"][];
+            pdbViolations?: number;
+        };
+        /** @description What is in effect in one version and not in the other. */
+        UpgradeChanges: {
+            /** @description Those that are on in one version only, or that are on and unknown to the other. */
+            gates: components["schemas"]["UpgradeGateChange"][];
+            /** @description The extension points whose plugins, their order or their weights differ. */
+            plugins: components["schemas"]["UpgradePluginChange"][];
+            args: components["schemas"]["UpgradeArgsChange"][];
+        };
+        /** @description A feature gate. */
+        UpgradeGateChange: {
+            name: string;
+            /** @description null in a version that does not know the gate. */
+            before: components["schemas"]["UpgradeGate"] | null;
+            after: components["schemas"]["UpgradeGate"] | null;
+        };
+        /** @description A feature gate in a version. */
+        UpgradeGate: {
+            name: string;
+            default: boolean;
+            on: boolean;
+            locked?: boolean;
+            /** @description ALPHA, BETA or DEPRECATED. Absent: generally available. */
+            stage?: string;
+        };
+        /** @description An extension point. */
+        UpgradePluginChange: {
+            profile: string;
+            point: string;
+            before: components["schemas"]["UpgradePlugin"][] | null;
+            after: components["schemas"]["UpgradePlugin"][] | null;
+        };
+        /** @description A plugin whose arguments differ. */
+        UpgradeArgsChange: {
+            profile: string;
+            plugin: string;
+            /** @description The arguments, or null in a version without them. */
+            before: unknown;
+            after: unknown;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -8490,6 +8823,29 @@ export type KarpenterObject = components['schemas']['KarpenterObject'];
 export type KarpenterEntry = components['schemas']['KarpenterEntry'];
 export type Karpenter = components['schemas']['Karpenter'];
 export type KarpenterInterruption = components['schemas']['KarpenterInterruption'];
+export type Upgrade = components['schemas']['Upgrade'];
+export type UpgradeVersions = components['schemas']['UpgradeVersions'];
+export type UpgradeVersion = components['schemas']['UpgradeVersion'];
+export type UpgradeJob = components['schemas']['UpgradeJob'];
+export type UpgradeAnswer = components['schemas']['UpgradeAnswer'];
+export type UpgradeSide = components['schemas']['UpgradeSide'];
+export type UpgradeIgnored = components['schemas']['UpgradeIgnored'];
+export type UpgradeReference = components['schemas']['UpgradeReference'];
+export type UpgradeCause = components['schemas']['UpgradeCause'];
+export type UpgradeExample = components['schemas']['UpgradeExample'];
+export type UpgradeDecision = components['schemas']['UpgradeDecision'];
+export type UpgradeStatus = components['schemas']['UpgradeStatus'];
+export type UpgradeRejection = components['schemas']['UpgradeRejection'];
+export type UpgradeTable = components['schemas']['UpgradeTable'];
+export type UpgradePlugin = components['schemas']['UpgradePlugin'];
+export type UpgradeScores = components['schemas']['UpgradeScores'];
+export type UpgradePreemption = components['schemas']['UpgradePreemption'];
+export type UpgradeCandidate = components['schemas']['UpgradeCandidate'];
+export type UpgradeChanges = components['schemas']['UpgradeChanges'];
+export type UpgradeGateChange = components['schemas']['UpgradeGateChange'];
+export type UpgradeGate = components['schemas']['UpgradeGate'];
+export type UpgradePluginChange = components['schemas']['UpgradePluginChange'];
+export type UpgradeArgsChange = components['schemas']['UpgradeArgsChange'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -10769,6 +11125,257 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Error"];
+        };
+    };
+    listUpgradeVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradeVersions"];
+                };
+            };
+            /** @description This simulator asks no other versions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUpgrade: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradeJob"];
+                };
+            };
+            /** @description None was asked for. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator asks no other versions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    askUpgrade: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "1.35",
+                 *       "to": "1.37"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Upgrade"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description It has begun. GET says how far it is. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradeJob"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A comparison is running already, or another file is being uploaded. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description There is no such version, its scheduler is not built, or the question cannot be asked. The message says what to do. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator asks no other versions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteUpgrade: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is canceled, or forgotten. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description None was asked for. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator asks no other versions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    askUpgradeOfFile: {
+        parameters: {
+            query: {
+                /** @description A minor version, such as 1.35. */
+                from: string;
+                /** @description The other one. */
+                to: string;
+                /** @description The name of the file. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A file written by `simulator record`, an export, or a manifest, at most 1 GiB. */
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description It has begun. GET says how far it is. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradeJob"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A comparison is running already, or another file is being uploaded. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description There is no such version, its scheduler is not built, or the question cannot be asked. The message says what to do. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator asks no other versions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
             default: components["responses"]["Error"];
         };
     };

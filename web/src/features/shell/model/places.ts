@@ -4,7 +4,7 @@
 export const places = {
   cluster: ['cluster', 'resources', 'numa', 'autoscaling', 'drain'],
   why: ['why', 'decisions', 'batch', 'compare'],
-  whatIf: ['whatIf', 'capacity', 'scheduler', 'scenarios'],
+  whatIf: ['whatIf', 'capacity', 'scheduler', 'upgrade', 'scenarios'],
   past: ['timeline', 'events', 'replay', 'import'],
   learn: ['learn', 'predict', 'glossary'],
 } as const

@@ -19,6 +19,7 @@ export const shell = {
     whatIf: 'Questions',
     capacity: 'Room for more',
     scheduler: 'Scheduler',
+    upgrade: 'Upgrade report',
     scenarios: 'Scenarios',
     timeline: 'Time line',
     events: 'Events',

@@ -21,6 +21,7 @@ export const shell: typeof english.shell = {
     whatIf: '質問',
     capacity: 'あと何個入るか',
     scheduler: 'スケジューラー',
+    upgrade: 'アップグレード',
     scenarios: 'シナリオ',
     timeline: 'タイムライン',
     events: 'イベント',

@@ -72,7 +72,7 @@ var jsonOf = map[string]string{
 	"simulator/host/crash":                    "the list of crashes, which this program has written",
 	"simulator/host/datadir":                  "the inventory, which this program has written",
 	"simulator/past/branch":                   "answers of branches, which are this program",
-	"simulator/past/capture":                  "what the API server of the recorded cluster serves",
+	"simulator/elsewhere/mirror":              "the version that the API server of the source serves",
 	"simulator/past/replay":                   "objects and headers that checkObject bounds first, and the first line of a record file",
 	"simulator/past/timeline":                 "objects and marks that this program has written",
 	"simulator/questions/ask":                 "answers of the simulator that the user asks",

@@ -70,6 +70,9 @@ type answering interface {
 	// afterwards. Try returns the error of do, ErrBusy, ctx's error, a *ConfigurationError or a *PanicError. configuration is
 	// as in Question.
 	Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error
+	// State returns the operations that make up the source's state now, the nodes before the pods. The caller does not change the objects. The
+	// error is ctx's or the source's.
+	State(ctx context.Context) ([]feed.Operation, error)
 	// Stop lets go of the source and of everything that is built, after the running question. Further questions
 	// start again.
 	Stop()
@@ -127,6 +130,16 @@ func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 		return nil, err
 	}
 	return answer, nil
+}
+
+func (e *engine) State(ctx context.Context) ([]feed.Operation, error) {
+	follower, err := e.options.Source.Follow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer follower.Close()
+	ops, _, err := follower.Drain(ctx)
+	return ops, err
 }
 
 func (e *engine) Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error {

@@ -58,7 +58,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.doors = &doors{Desk: desk, queues: s.queueing, catalog: s.prepared.instances, client: client, results: s.store}
+	h.doors = &doors{Desk: desk, queues: s.queueing, configuration: configuration{s.scheduler}, catalog: s.prepared.instances, client: client, results: s.store}
 	s.hypotheses = h
 	// Stop these before the scheduler that they follow.
 	s.onStopOf("the answers to hypotheses", 0, func(ctx context.Context) error {

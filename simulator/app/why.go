@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
+	"kube-scheduler-simulator/simulator/questions/upgrade"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -33,10 +34,11 @@ import (
 // doors answers every question about the simulated cluster.
 type doors struct {
 	*hypothesis.Desk
-	queues  *queueing
-	catalog *instances.Catalog // nil for the built-in instance types
-	client  dynamic.Interface
-	results interface {
+	queues        *queueing
+	configuration configuration
+	catalog       *instances.Catalog // nil for the built-in instance types
+	client        dynamic.Interface
+	results       interface {
 		Attempts(uid types.UID) ([]result.Summary, error)
 		Get(uid types.UID, attempt int) (*result.Cycle, error)
 	}
@@ -65,6 +67,26 @@ func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale
 // Drain answers what a drain would do.
 func (d *doors) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
 	return drain.Ask(ctx, d, q)
+}
+
+var _ upgrade.Cluster = (*doors)(nil)
+
+// Load returns the decisions about the pods as they are now.
+func (d *doors) Load(ctx context.Context) (*upgrade.Load, error) {
+	ops, err := d.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	document, err := d.configuration.Current()
+	if err != nil {
+		return nil, err
+	}
+	return &upgrade.Load{Source: upgrade.Moment(ops), Cluster: d.Grounds().Cluster, Configuration: document}, nil
+}
+
+// Upgrade compares the decisions of two versions; see upgrade.Ask.
+func (d *doors) Upgrade(ctx context.Context, q upgrade.Question, progress func(upgrade.Progress)) (*upgrade.Answer, error) {
+	return upgrade.Ask(ctx, d, q, progress)
 }
 
 // Fit answers with suggestions, and with what the autoscaler would do.

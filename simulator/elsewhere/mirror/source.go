@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -111,6 +113,30 @@ func (s *Source) Name() string {
 		return "a redacted cluster"
 	}
 	return s.context
+}
+
+// Version is the cluster's version of Kubernetes, such as v1.35.4.
+func (s *Source) Version(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	return ServerVersion(ctx, s.clientConfig())
+}
+
+// ServerVersion asks an API server for its version. Unlike discovery's method of that name, it ends with ctx.
+func ServerVersion(ctx context.Context, config *rest.Config) (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("making a client: %w", err)
+	}
+	data, err := client.RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+	if err != nil {
+		return "", err
+	}
+	var served version.Info
+	if err := json.Unmarshal(data, &served); err != nil {
+		return "", fmt.Errorf("it is not an API server: %w", err)
+	}
+	return served.GitVersion, nil
 }
 
 func (s *Source) clientConfig() *rest.Config {

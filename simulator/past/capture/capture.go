@@ -8,7 +8,6 @@ package capture
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/discovery"
 
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
@@ -97,36 +94,19 @@ func (o Options) source(ctx context.Context) (replay.Source, replay.Header, erro
 	}
 	config.Burst = int(2*config.QPS) + 1
 	config.UserAgent = "kube-scheduler-simulator-record"
-	client, err := discovery.NewDiscoveryClientForConfig(mirror.OnlyReading(config))
-	if err != nil {
-		return nil, replay.Header{}, fmt.Errorf("creating the source's client: %w", err)
+	version, err := mirror.ServerVersion(ctx, mirror.OnlyReading(config))
+	if ctx.Err() != nil {
+		return nil, replay.Header{}, errors.New("asking the source for its version: interrupted before it answered; nothing was recorded")
 	}
-	served, err := serverVersion(ctx, client)
 	if err != nil {
 		return nil, replay.Header{}, fmt.Errorf("asking the source for its version: %w", err)
 	}
-	header := replay.Header{SourceVersion: served.GitVersion, Redacted: o.Redact}
+	header := replay.Header{SourceVersion: version, Redacted: o.Redact}
 	if !o.Redact {
 		header.Namespaces, header.Selector, header.Source = o.Namespaces, o.Selector, name
 	}
 	source, err := replay.NewSource(mirror.OnlyReading(config), o.Namespaces, o.Selector)
 	return source, header, err
-}
-
-// serverVersion is discovery's method of that name, which takes no context.
-func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) (version.Info, error) {
-	data, err := client.RESTClient().Get().AbsPath("/version").DoRaw(ctx)
-	if ctx.Err() != nil {
-		return version.Info{}, errors.New("interrupted before it answered; nothing was recorded")
-	}
-	if err != nil {
-		return version.Info{}, err
-	}
-	var served version.Info
-	if err := json.Unmarshal(data, &served); err != nil {
-		return version.Info{}, fmt.Errorf("it is not an API server: %w", err)
-	}
-	return served, nil
 }
 
 func summary(output string, sum replay.Recorded) string {

@@ -15,6 +15,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/feed"
 	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -242,6 +243,14 @@ type Capacity struct {
 	Limit int `json:"limit,omitempty"`
 	// NodesNeeded is nil if the client does not ask for them.
 	NodesNeeded *capacity.NodesNeeded `json:"nodesNeeded,omitempty"`
+}
+
+// State returns what makes up the state of the cluster; see whatif.Engine.
+func (d *Desk) State(ctx context.Context) ([]feed.Operation, error) {
+	if err := d.options.Ready(); err != nil {
+		return nil, err
+	}
+	return d.options.Engine.State(ctx)
 }
 
 // Capacity answers with a count. The error is as that of WhatIf; a *whatif.NotFoundError may also

@@ -23,6 +23,8 @@ type reading struct {
 	objects []readObject
 	// configuration is the scheduler configuration among them, in JSON; nil if there was none.
 	configuration []byte
+	// version is that of a recording's cluster, such as v1.35.4.
+	version string
 	// notes say what could not be read, or is left out.
 	notes []string
 	// unread are the kinds that could not be read.
@@ -136,7 +138,7 @@ func readRecording(ctx context.Context, path, moment string) (r *reading, at tim
 	if !skipped.Begun {
 		return nil, at, fmt.Errorf("%s: the first list of all objects had not ended at %s; ask for a later time", path, at.Format(time.RFC3339))
 	}
-	r = &reading{}
+	r = &reading{version: recording.Header.SourceVersion}
 	for i, there := range skipped.There {
 		u := unstructured.Unstructured{Object: there.Object}
 		u.SetGroupVersionKind(there.Kind.GVK())

@@ -42,6 +42,9 @@ func (c *comparison) nameGates(ctx context.Context, source Source) error {
 			cause.GatesNotAsked = true
 			continue
 		}
+		if c.options.Progress != nil {
+			c.options.Progress(Progress{Decided: len(c.placed) + c.report.OtherSchedulers, Explained: i, Causes: min(len(asked), MaxAsked)})
+		}
 		gates := slices.Sorted(maps.Keys(c.gates))
 		explained, err := c.becomes(ctx, source, cause, gates)
 		if err != nil {

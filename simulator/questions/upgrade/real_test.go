@@ -55,8 +55,8 @@ func TestOpenB(t *testing.T) {
 		return nil
 	}
 	start := time.Now()
-	report, err := Compare(t.Context(), source, Options{From: "1.35", To: versions.Own, Dir: dir, Progress: func(n int) {
-		if n%500 == 0 {
+	report, err := Compare(t.Context(), source, Options{From: "1.35", To: versions.Own, Dir: dir, Progress: func(p Progress) {
+		if n := p.Decided; n%500 == 0 {
 			t.Logf("%d after %s", n, time.Since(start).Round(time.Second))
 		}
 	}})

@@ -7,11 +7,13 @@
 // A cause is proven, or it says that it is not: the newer version's decision must become the older one's if one plugin answers as the older
 // version's did, and a gate is named only if the decision becomes the older one's with that gate as the older version has it.
 //
-// It imports package versions, which runs the schedulers. Where the state comes from is its caller's affair.
+// It imports package versions, which runs the schedulers, and package feed, in whose form it takes the state of a moment. Where a state comes
+// from is its caller's affair.
 package upgrade
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,12 +74,22 @@ type Options struct {
 	ToEmulates string
 	// Dir has the schedulers; by default the directory of this program.
 	Dir string
-	// Progress is called after each decision of the first pass. It may be nil.
-	Progress func(decided int)
+	// Progress is called after each decision of the first pass, and then before the gates of each cause are looked for. It may be nil.
+	Progress func(Progress)
 	// decided is called in tests with each pair of decisions.
 	decided func(before, after *wire.Decision)
 	// start replaces versions.Start in tests.
 	start func(context.Context, versions.Options) (*versions.Scheduler, error)
+}
+
+// Progress is how far a comparison is.
+type Progress struct {
+	// Decided is the number of decisions that both versions have made, of Decisions. Compare does not know the latter.
+	Decided   int `json:"decided"`
+	Decisions int `json:"decisions"`
+	// Explained is the number of causes whose gates are known, of Causes. They come after the decisions.
+	Explained int `json:"explained"`
+	Causes    int `json:"causes"`
 }
 
 // Report is the comparison.
@@ -87,6 +99,8 @@ type Report struct {
 	// Pods counts the decisions.
 	Pods int `json:"pods"`
 	Counts
+	// OtherSchedulers counts the decisions that were not compared, because the configuration has no profile for the pod.
+	OtherSchedulers int `json:"otherSchedulers,omitempty"`
 	// Causes are by class, those with the most pods first.
 	Causes  []Cause `json:"causes"`
 	Changes Changes `json:"configuration"`
@@ -158,9 +172,34 @@ type Cause struct {
 	Gates []string `json:"gates,omitempty"`
 	// GatesNotAsked: there were more causes than MaxAsked, and gates were asked about others, which have more pods.
 	GatesNotAsked bool `json:"gatesNotAsked,omitempty"`
-	// Pods counts the decisions, and Example is one.
+	// Pods counts the decisions, and Example is one. The first MaxListed are Listed.
 	Pods    int     `json:"pods"`
 	Example Example `json:"example"`
+	Listed  []Case  `json:"listed"`
+}
+
+// MaxListed bounds Cause.Listed.
+const MaxListed = 100
+
+// Case is a pair of decisions in short.
+type Case struct {
+	At        int    `json:"at"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Before and After are one of the best nodes, or the node that preemption nominates; empty if there is none.
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// nodeOf is the node of a decision for people.
+func nodeOf(d *wire.Decision) string {
+	switch {
+	case len(d.Best) > 0:
+		return d.Best[0]
+	case d.Preemption != nil:
+		return d.Preemption.Node
+	}
+	return ""
 }
 
 // MaxAsked bounds the causes whose gates are looked for.
@@ -180,12 +219,14 @@ func Compare(ctx context.Context, source Source, options Options) (*Report, erro
 	if options.start == nil {
 		options.start = versions.Start
 	}
-	c := &comparison{options: options, causes: map[string]*Cause{}}
-	if err := c.decide(ctx, source); err != nil {
+	c := &comparison{options: options, causes: map[string]*Cause{}, profiles: map[string]bool{}}
+	ours := c.ours(source)
+	if err := c.decide(ctx, ours); err != nil {
 		return nil, err
 	}
+	c.report.OtherSchedulers = c.others
 	c.report.Causes = c.sorted()
-	if err := c.nameGates(ctx, source); err != nil {
+	if err := c.nameGates(ctx, ours); err != nil {
 		return nil, err
 	}
 	return &c.report, nil
@@ -200,6 +241,32 @@ type comparison struct {
 	placed []string
 	// gates are those whose values differ, with the older version's value.
 	gates map[string]bool
+	// profiles are the names of the configuration's profiles.
+	profiles map[string]bool
+	// others counts the latest pass' decisions that no profile makes.
+	others int
+}
+
+// ours leaves out the decisions that no profile makes.
+func (c *comparison) ours(source Source) Source {
+	return func(ctx context.Context, do func(Step) error) error {
+		c.others = 0
+		return source(ctx, func(s Step) error {
+			if s.Decide != nil {
+				var pod struct {
+					Spec struct{ SchedulerName string }
+				}
+				if err := json.Unmarshal(s.Decide, &pod); err != nil {
+					return fmt.Errorf("reading a pod: %w", err)
+				}
+				if !c.profiles[pod.Spec.SchedulerName] {
+					c.others++
+					return nil
+				}
+			}
+			return do(s)
+		})
+	}
 }
 
 // pair is both versions at work.
@@ -247,6 +314,9 @@ func (c *comparison) decide(ctx context.Context, source Source) (err error) {
 	}
 	if p.to, err = c.newer(ctx, nil); err != nil {
 		return err
+	}
+	for _, profile := range p.from.Started().Profiles {
+		c.profiles[profile.Name] = true
 	}
 	c.report.Changes = changesOf(p.from.Started(), p.to.Started())
 	c.gates = gatesOf(p.from.Started(), p.to.Started())
@@ -362,7 +432,7 @@ func (c *comparison) compare(p *pair, s Step) error {
 	}
 	c.placed = append(c.placed, node)
 	if c.options.Progress != nil {
-		c.options.Progress(c.report.Pods)
+		c.options.Progress(Progress{Decided: c.report.Pods + c.others})
 	}
 	return nil
 }
@@ -416,7 +486,9 @@ func (c *comparison) add(cause Cause, example Example) {
 		found = &cause
 		c.causes[cause.key()] = found
 	}
-	found.Pods++
+	if found.Pods++; len(found.Listed) < MaxListed {
+		found.Listed = append(found.Listed, Case{example.At, example.Pod.Namespace, example.Pod.Name, nodeOf(example.Before), nodeOf(example.After)})
+	}
 }
 
 // key is the same for equal causes.

@@ -46,7 +46,19 @@ func (e *UnknownError) Error() string {
 type NotBuiltError struct{ Minor, Path string }
 
 func (e *NotBuiltError) Error() string {
-	return fmt.Sprintf("the scheduler of Kubernetes %s is not built: run `make scheduler-%s`, which takes up to ten minutes once, or put it at %s", e.Minor, e.Minor, e.Path)
+	return fmt.Sprintf("the scheduler of Kubernetes %s is not built: run `%s`, which takes up to ten minutes once, or put it at %s", e.Minor, Command(e.Minor), e.Path)
+}
+
+// Command builds the scheduler of a minor version, in the directory of the source.
+func Command(minor string) string { return "make scheduler-" + minor }
+
+// Check reports whether the scheduler of a minor version is beside this program. The error may be an *UnknownError or a *NotBuiltError.
+func Check(minor string) error {
+	dir, err := Beside()
+	if err == nil {
+		_, err = find(dir, minor)
+	}
+	return err
 }
 
 // MinorOf returns the minor version of a version such as 1.35, v1.35.4 or v1.35.4-gke.100. The error is an *UnknownError.

@@ -152,6 +152,7 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
+	upgrades   versionsAsked
 	// branches is nil in a branch.
 	branches  *branch.Branches
 	classroom *lesson.Classroom
@@ -270,6 +271,7 @@ func (s *simulator) start(ctx context.Context) error {
 	s.onStopOf("the scheduler", keptForScheduler, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 	s.startRuns()
+	s.startUpgrades()
 	if err := s.startSessions(ctx); err != nil {
 		return err
 	}
@@ -341,6 +343,7 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+		Upgrades:   s.upgrades,
 		Agents:     s.agents(),
 		Play:       s.play,
 		Lessons:    s.classroom,

@@ -105,6 +105,8 @@ type Backend struct {
 	// Agents answers agents by the Model Context Protocol, a POST with a whole body at a time. A call ends
 	// with its request.
 	Agents http.Handler
+	// Upgrades compares versions of Kubernetes.
+	Upgrades Upgrades
 }
 
 type attached struct {

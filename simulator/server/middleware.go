@@ -123,7 +123,7 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	if name, _ := splitBranch(r.URL.Path); name != "" {
 		return max(maxRecording, maxImport)
 	}
-	if r.Method == http.MethodPost && r.URL.Path == replayPath {
+	if r.Method == http.MethodPost && (r.URL.Path == replayPath || r.URL.Path == upgradeFilePath) {
 		return maxRecording
 	}
 	if r.Method == http.MethodPost && r.URL.Path == importPath {

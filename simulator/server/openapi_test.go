@@ -21,6 +21,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/scheduler/versions/wire"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/live"
@@ -45,6 +46,7 @@ import (
 	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/upgrade"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
@@ -187,6 +189,32 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"DrainBudget":           &drain.Budget{},
 		"DrainStep":             &drain.Step{},
 		"DrainJudged":           &drain.Judged{},
+		"Upgrade":               &upgrade.Question{},
+		"UpgradeAnswer":         &upgrade.Answer{},
+		"UpgradeArgsChange":     &upgrade.ArgsChange{},
+		"UpgradeCandidate":      &wire.Candidate{},
+		"UpgradeCase":           &upgrade.Case{},
+		"UpgradeCause":          &upgrade.Cause{},
+		"UpgradeChanges":        &upgrade.Changes{},
+		"UpgradeDecision":       &wire.Decision{},
+		"UpgradeExample":        &upgrade.Example{},
+		"UpgradeGate":           &wire.Gate{},
+		"UpgradeGateChange":     &upgrade.GateChange{},
+		"UpgradeIgnored":        &upgrade.Ignored{},
+		"UpgradeJob":            &upgrade.Job{},
+		"UpgradeJudged":         &upgrade.Judged{},
+		"UpgradePlugin":         &wire.Plugin{},
+		"UpgradePluginChange":   &upgrade.PluginChange{},
+		"UpgradePreemption":     &wire.Preemption{},
+		"UpgradeProgress":       &upgrade.Progress{},
+		"UpgradeReference":      &wire.Reference{},
+		"UpgradeRejection":      &wire.Rejection{},
+		"UpgradeScores":         &wire.Scores{},
+		"UpgradeSide":           &upgrade.Version{},
+		"UpgradeStatus":         &wire.Status{},
+		"UpgradeTable":          &wire.Table{},
+		"UpgradeVersion":        &upgradeVersion{},
+		"UpgradeVersions":       &listOf[upgradeVersion]{},
 		"Autoscaler":            &hypothesis.Autoscaler{},
 		"BoughtNode":            &hypothesis.BoughtNode{},
 		"RefusedPool":           &hypothesis.RefusedPool{},

@@ -36,20 +36,35 @@ type Spool struct {
 	space func(dir string) (free, total uint64, err error)
 	// left is how much may be written before the next check.
 	left int64
+	// named: the file has its name until Close.
+	named bool
 }
 
 // NewSpool returns an empty file in a data directory. The file is already unlinked, so it
 // disappears even if the program is killed.
 func NewSpool(dir, what string) (*Spool, error) {
+	s, err := NewNamedSpool(dir, what)
+	if err != nil {
+		return nil, err
+	}
+	s.named = false
+	if err := os.Remove(s.Name()); err != nil {
+		return nil, errors.Join(err, s.file.Close())
+	}
+	return s, nil
+}
+
+// NewNamedSpool is NewSpool for those who open the file by its name. Close removes it.
+func NewNamedSpool(dir, what string) (*Spool, error) {
 	f, err := os.CreateTemp(dir, what+"-")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &Spool{file: f, dir: dir, space: Space}, nil
+	return &Spool{file: f, dir: dir, space: Space, named: true}, nil
 }
+
+// Name is the path of the file. Only NewNamedSpool's is there.
+func (s *Spool) Name() string { return s.file.Name() }
 
 // Write implements io.Writer. The error wraps ErrDiskFull when too little space is left.
 func (s *Spool) Write(p []byte) (int, error) {
@@ -71,4 +86,10 @@ func (s *Spool) Write(p []byte) (int, error) {
 func (s *Spool) ReadAt(p []byte, offset int64) (int, error) { return s.file.ReadAt(p, offset) }
 
 // Close removes the file.
-func (s *Spool) Close() error { return s.file.Close() }
+func (s *Spool) Close() error {
+	err := s.file.Close()
+	if s.named {
+		err = errors.Join(err, os.Remove(s.file.Name()))
+	}
+	return err
+}

@@ -475,6 +475,14 @@ func classOf(a, b *wire.Decision) Class {
 	return Moved
 }
 
+// short leaves out what the scores say again.
+func (e Example) short() Example {
+	before, after := *e.Before, *e.After
+	before.Table, after.Table = nil, nil
+	e.Before, e.After = &before, &after
+	return e
+}
+
 // isNew reports whether no decision has had a cause yet.
 func (c *comparison) isNew(cause Cause) bool { return c.causes[cause.key()] == nil }
 
@@ -482,7 +490,7 @@ func (c *comparison) isNew(cause Cause) bool { return c.causes[cause.key()] == n
 func (c *comparison) add(cause Cause, example Example) {
 	found := c.causes[cause.key()]
 	if found == nil {
-		cause.Example = example
+		cause.Example = example.short()
 		found = &cause
 		c.causes[cause.key()] = found
 	}

@@ -7940,13 +7940,13 @@ export interface components {
             /** @description From 0 to 3600; by default 120. */
             noticeSeconds?: number;
         };
-        /** @description Which decisions do two versions of Kubernetes make differently? */
+        /** @description Which decisions do two versions of Kubernetes make differently? Both versions must be named. */
         Upgrade: {
             /** @description A minor version, such as 1.35; see GET /api/v1/upgrade/versions. It may be the later one. */
-            from: string;
+            from?: string;
             /** @description The other one. */
-            to: string;
-            /** @description A KubeSchedulerConfiguration in JSON or YAML. Absent: each version’s default. */
+            to?: string;
+            /** @description A KubeSchedulerConfiguration in JSON or YAML. Absent: the one in force. */
             configuration?: string;
         };
         /** @description The versions whose schedulers can be asked, the oldest first. */
@@ -7974,8 +7974,8 @@ export interface components {
             state: "running" | "ended" | "canceled" | "failed";
             from: string;
             to: string;
-            /** @description Where the state comes from: the name of the file, or empty for the cluster. */
-            source: string;
+            /** @description The name of the file that is asked about; empty for the cluster. */
+            file: string;
             /** Format: date-time */
             created: string;
             /**
@@ -7983,14 +7983,9 @@ export interface components {
              * @description Absent while it runs.
              */
             ended?: string;
-            /** @description The decisions that both versions have made. Once all are made, the feature gates behind the causes are looked for. */
-            decided: number;
-            /** @description How many there will be; 0 while that is not known. */
-            total: number;
-            /** @description Why there is no answer. */
+            progress: components["schemas"]["UpgradeProgress"];
+            /** @description Why it has failed. */
             error?: string;
-            /** @description The minor version whose scheduler is not built, if that is why. */
-            notBuilt?: string;
             /** @description Set once it has ended. */
             answer?: components["schemas"]["UpgradeAnswer"];
         };
@@ -7998,14 +7993,15 @@ export interface components {
         UpgradeAnswer: {
             apiVersion: string;
             kind: string;
-            /** @description Where the state comes from. */
-            source: string;
-            /** @description The decisions of the source. */
-            total: number;
+            judged: components["schemas"]["UpgradeJudged"];
+            /** @description The answer in short, in English. */
+            sentence: string;
             from: components["schemas"]["UpgradeSide"];
             to: components["schemas"]["UpgradeSide"];
             /** @description The decisions that were compared. The classes add up to it. */
             pods: number;
+            /** @description The decisions that were not compared, because the configuration has no profile for the pod. */
+            otherSchedulers?: number;
             /** @description Both versions choose among the same nodes, or reject the pod for the same reasons. */
             same: number;
             /** @description The versions choose among different nodes of the best total, but share at least one. */
@@ -8021,6 +8017,8 @@ export interface components {
             /** @description By class, those with the most pods first. */
             causes: components["schemas"]["UpgradeCause"][];
             configuration: components["schemas"]["UpgradeChanges"];
+            /** @description What the answer leaves out, an English sentence each. */
+            notJudged?: string[];
         };
         /** @description One side of a comparison. */
         UpgradeSide: {
@@ -8071,7 +8069,10 @@ export interface components {
             gatesNotAsked?: boolean;
             /** @description The decisions with this cause. */
             pods: number;
+            /** @description One of them. */
             example: components["schemas"]["UpgradeExample"];
+            /** @description The first 100 of them. */
+            listed: components["schemas"]["UpgradeCase"][] | null;
             /** @description The plugins as a text. */
             plugin: string;
             /** @description The gates as a text. */
@@ -8213,6 +8214,35 @@ export interface components {
             /** @description The arguments, or null in a version without them. */
             before: unknown;
             after: unknown;
+        };
+        /** @description How far a comparison is. The causes come after the decisions. */
+        UpgradeProgress: {
+            /** @description The decisions that both versions have made. */
+            decided: number;
+            /** @description How many there will be; 0 while that is not known. */
+            decisions: number;
+            /** @description The causes whose feature gates are known. */
+            explained: number;
+            /** @description How many there are; 0 until all decisions are made. */
+            causes: number;
+        };
+        /** @description What was compared. */
+        UpgradeJudged: {
+            /** @description Completes the sentence “Each decision of …”. */
+            cluster: string;
+            at: string | null;
+            /** @description How long it took. */
+            seconds: number;
+        };
+        /** @description A pair of decisions in short. */
+        UpgradeCase: {
+            /** @description The number of the decision, from 0. */
+            at: number;
+            namespace: string;
+            name: string;
+            /** @description One of the best nodes, or the node that preemption nominates; empty if there is none. */
+            before: string;
+            after: string;
         };
     };
     responses: {
@@ -8846,6 +8876,9 @@ export type UpgradeGateChange = components['schemas']['UpgradeGateChange'];
 export type UpgradeGate = components['schemas']['UpgradeGate'];
 export type UpgradePluginChange = components['schemas']['UpgradePluginChange'];
 export type UpgradeArgsChange = components['schemas']['UpgradeArgsChange'];
+export type UpgradeProgress = components['schemas']['UpgradeProgress'];
+export type UpgradeJudged = components['schemas']['UpgradeJudged'];
+export type UpgradeCase = components['schemas']['UpgradeCase'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -11267,6 +11300,15 @@ export interface operations {
                 };
             };
             503: components["responses"]["Starting"];
+            /** @description The disk of the data directory has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -11376,6 +11418,15 @@ export interface operations {
                 };
             };
             503: components["responses"]["Starting"];
+            /** @description The disk of the data directory has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };

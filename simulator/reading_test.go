@@ -147,7 +147,7 @@ func TestYAMLHasOneReader(t *testing.T) {
 var bodyReaders = []string{
 	"readBody", "readOptional", "buffered", "complete", "limitBody", // bodies in memory
 	"putConfiguration", "putSessionConfiguration", "putKueueConfiguration", "readRun", // documents, which their readers bound
-	"receive", "postReplay", // files, which are read from the disk within bounds
+	"receive", "postReplay", "postUpgradeFile", // files, which are read from the disk within bounds
 	"streamBranch", // which has none
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { expect, test as base, type Page } from '@playwright/test'
 
-const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
+export const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
 
 /** Waits until the page shows a workspace that runs, and returns its simulator. */
 export async function inWorkspace(page: Page, path = ''): Promise<Simulator> {
@@ -28,9 +28,9 @@ export class Simulator {
   ) {}
 
   /** Resolves when the simulator has printed its ready line. */
-  static async start(flags: string[] = []): Promise<Simulator> {
+  static async start(flags: string[] = [], program = binary): Promise<Simulator> {
     const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
-    const child = spawn(binary, [...listen, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, [...listen, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
     let stderr = ''
     child.stderr?.on('data', (chunk: Buffer) => {
       stderr = (stderr + chunk.toString()).slice(-20_000)

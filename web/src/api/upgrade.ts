@@ -2,10 +2,13 @@
 
 import { bodyOf, client } from './client'
 import { ApiError } from './http'
-import type { Upgrade, UpgradeJob, UpgradeVersion } from './types'
+import type { Upgrade as Question, UpgradeJob, UpgradeVersion } from './types'
 import { upload } from './upload'
 
 const path = '/api/v1/upgrade'
+
+/** Both versions are named. */
+export type Upgrade = Question & Required<Pick<Question, 'from' | 'to'>>
 
 export async function listUpgradeVersions(signal?: AbortSignal): Promise<readonly UpgradeVersion[]> {
   return (await bodyOf(client.GET(`${path}/versions`, { signal }))).items

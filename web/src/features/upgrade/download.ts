@@ -1,6 +1,6 @@
 // The report as a file: Markdown, plain text, or the answer as it is.
 
-import type { UpgradeAnswer } from '@/api/types'
+import type { UpgradeAnswer, UpgradeCause } from '@/api/types'
 import { t } from '@/i18n'
 import { saveFile } from '@/ui/saveFile'
 import { configurationParts } from './model/configuration'
@@ -17,7 +17,12 @@ type Block =
   | { table: readonly (readonly string[])[] }
   | { code: readonly string[] }
 
-export function reportBlocks(answer: UpgradeAnswer): Block[] {
+function causeText(cause: UpgradeCause, answer: UpgradeAnswer): string {
+  const proven = t(cause.proven ? 'upgrade.proven' : 'upgrade.notProven')
+  return `${causeName(cause)}: ${explained(cause, answer) ?? what(cause)} (${proven})`
+}
+
+export function reportBlocks(answer: UpgradeAnswer, file: string): Block[] {
   const causes = causesOf(answer, '')
   const parts = configurationParts(answer.configuration)
   const { gates } = answer.configuration
@@ -25,7 +30,7 @@ export function reportBlocks(answer: UpgradeAnswer): Block[] {
   return [
     { heading: t('upgrade.title'), level: 1 },
     { text: sentence(answer) },
-    { text: `${answer.source || t('upgrade.thisCluster')}: ${answer.from.version} → ${answer.to.version}` },
+    { text: `${file || t('upgrade.thisCluster')}: ${answer.from.version} → ${answer.to.version}` },
     { heading: t('upgrade.changes'), level: 2 },
     {
       table: [
@@ -48,8 +53,8 @@ export function reportBlocks(answer: UpgradeAnswer): Block[] {
               ...causes.map(({ cause }) => [
                 String(cause.pods),
                 t(`upgrade.class.${cause.class}`),
-                `${causeName(cause)}: ${explained(cause, answer) ?? what(cause)} (${t(cause.proven ? 'upgrade.proven' : 'upgrade.notProven')})`,
-                cause.gates?.join(', ') ?? gateTag(cause, answer.configuration)?.text ?? '',
+                causeText(cause, answer),
+                cause.gates?.join(t('common.separator')) ?? gateTag(cause, answer.configuration)?.text ?? '',
                 podName(cause.example.pod),
               ]),
             ],
@@ -119,9 +124,9 @@ function plain(block: Block): string {
     .join('\n')
 }
 
-export function reportText(answer: UpgradeAnswer, format: Format): string {
+export function reportText(answer: UpgradeAnswer, format: Format, file = ''): string {
   if (format === 'json') return `${JSON.stringify(answer, null, 2)}\n`
-  return `${reportBlocks(answer)
+  return `${reportBlocks(answer, file)
     .map(format === 'markdown' ? markdown : plain)
     .join('\n\n')}\n`
 }
@@ -132,7 +137,7 @@ const files = {
   json: { end: 'json', type: 'application/json' },
 } as const
 
-export function download(answer: UpgradeAnswer, format: Format): void {
+export function download(answer: UpgradeAnswer, format: Format, file: string): void {
   const { end, type } = files[format]
-  saveFile(`upgrade-${answer.from.minor}-${answer.to.minor}.${end}`, reportText(answer, format), type)
+  saveFile(`upgrade-${answer.from.minor}-${answer.to.minor}.${end}`, reportText(answer, format, file), type)
 }

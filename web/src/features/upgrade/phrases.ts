@@ -64,7 +64,7 @@ export const sentence = (answer: UpgradeAnswer): string =>
     .map(({ text }) => text)
     .join('')
 
-const reasonsOf = (status: UpgradeCause['before']): string => (status?.reasons ?? []).join(', ')
+const reasonsOf = (status: UpgradeCause['before']): string => (status?.reasons ?? []).join(t('common.separator'))
 
 /** The name of what differs. */
 export const causeName = ({ plugins = [] }: UpgradeCause): string =>

@@ -2,7 +2,6 @@
 
 import { useIntervalFn } from '@vueuse/core'
 import { computed, onScopeDispose, ref, shallowRef } from 'vue'
-import { getConfiguration } from '@/api/configuration'
 import type { UpgradeJob, UpgradeVersion } from '@/api/types'
 import { deleteUpgrade, getUpgrade, listUpgradeVersions, startUpgrade, startUpgradeOfFile } from '@/api/upgrade'
 import { useQuery } from '@/ui/query'
@@ -11,6 +10,9 @@ import { chosenVersions } from './model/versions'
 
 /** The progress is read this often (ms). */
 const pace = 500
+
+/** Each version fills in its own defaults. Without a configuration, the one in force is asked. */
+const ownDefaults = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
 export function useUpgrade() {
   const fromAsked = useQuery('from')
@@ -68,10 +70,9 @@ export function useUpgrade() {
     })
   const question = () => ({ from: from.value, to: to.value })
   const ask = () =>
-    begin(async () => {
-      const of = configuration.value === 'current' ? { configuration: await getConfiguration('current') } : {}
-      return startUpgrade({ ...question(), ...of })
-    })
+    begin(() =>
+      startUpgrade({ ...question(), ...(configuration.value === 'default' ? { configuration: ownDefaults } : {}) })
+    )
   const askFile = (file: File) =>
     begin(async () => {
       try {

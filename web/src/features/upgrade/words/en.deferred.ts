@@ -10,8 +10,6 @@ export const upgrade = {
     from: 'From',
     to: 'To',
     swap: 'Swap the versions',
-    source: 'Decisions of',
-    sources: { cluster: 'this cluster', file: 'a file' },
     choose: 'Compare a file…',
     drop: 'A recording, an export or a manifest: drop it here or choose it',
     configuration: 'Configuration',
@@ -34,8 +32,7 @@ export const upgrade = {
     check: 'Check again',
     starting: 'Starting both schedulers…',
     deciding: 'Both versions have decided about {n} of {of} pods.',
-    decidingSome: 'Both versions have decided about {n} pods.',
-    gating: 'Looking for the feature gates behind the differences…',
+    gating: 'Looking for the feature gates behind the differences: {n} of {of} causes.',
     progress: 'Progress of the comparison',
     canceled: 'The comparison was canceled after {n} decisions.',
     failed: 'The comparison failed',
@@ -58,7 +55,10 @@ export const upgrade = {
       lostToo: '{count} pods fit no longer | {count} pod fits no longer | {count} pods fit no longer',
       gained: '{count} pods fit now | {count} pods fits now | {count} pods fit now',
       gainedToo: '{count} fit now | {count} fits now | {count} fit now',
-      tie: '{count} decisions choose among other nodes of an equal total | {count} decisions chooses among other nodes of an equal total | {count} decisions choose among other nodes of an equal total',
+      tie:
+        '{count} decisions choose among other nodes of an equal total | ' +
+        '{count} decisions chooses among other nodes of an equal total | ' +
+        '{count} decisions choose among other nodes of an equal total',
       tieToo:
         '{count} choose among other nodes of an equal total | {count} chooses among other nodes of an equal total | ' +
         '{count} choose among other nodes of an equal total',
@@ -146,8 +146,6 @@ export const upgrade = {
     },
     example: 'Example',
     exampleOf: 'one of {n} decisions | the decision | one of {n} decisions',
-    at: 'decision {n}',
-    feasible: '{n} of {of} nodes feasible',
     feasibleBoth: '{n} of {of} nodes feasible in both',
     feasibleEach: '{before} of {of} nodes feasible, then {after}',
     previous: 'Previous cause',
@@ -158,14 +156,12 @@ export const upgrade = {
     scores: 'Score, weighted',
     weight: 'Weight',
     total: 'Total',
-    lead: 'lead {n}',
     notScored: 'not scored',
     unscored: {
       onlyFeasible: 'It is the only feasible node, so no plugin scored it.',
       nominated: 'It is the nominated node of the pod, so no plugin scored it.',
       noScores: 'No plugin scores.',
     },
-    verdicts: 'Rejections',
     verdictNodes: '{n} nodes | {n} node | {n} nodes',
     here: 'the node in question',
     noVerdicts: 'No plugin rejects a node.',
@@ -193,6 +189,11 @@ export const upgrade = {
     gateChange: '{before} → {after}',
     otherGates:
       '{n} more, without effect on a decision here | {n} more, without effect on a decision here | {n} more, without effect on a decision here',
+    notJudged: 'Not judged',
+    others: 'Others of this cause',
+    othersFirst: 'the first {n}',
+    pod: 'Pod',
+    noNode: 'no node',
     ignored: 'Not read by a version',
     ignoredBy: 'Ignored by {version}',
     ignoredNone: 'Both versions read all of the objects.',
@@ -201,15 +202,12 @@ export const upgrade = {
     ignoredTimes: '{n} times, such as in {example} | once, in {example} | {n} times, such as in {example}',
     ignoredFurther: '{n} more, not listed',
     document: {
-      what: 'Decisions',
       class: 'Class',
       count: 'Decisions',
       share: 'Share',
       gate: 'Feature gate',
       cause: 'Cause',
       example: 'Example',
-      before: 'Before',
-      after: 'After',
     },
   },
 }

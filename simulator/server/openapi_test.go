@@ -18,10 +18,10 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
+	"kube-scheduler-simulator/scheduler/versions/wire"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
-	"kube-scheduler-simulator/scheduler/versions/wire"
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/autoscaling/instances"
 	"kube-scheduler-simulator/simulator/autoscaling/live"
@@ -211,10 +211,10 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"UpgradeRejection":      &wire.Rejection{},
 		"UpgradeScores":         &wire.Scores{},
 		"UpgradeSide":           &upgrade.Version{},
+		"UpgradeState":          &upgradeState{},
 		"UpgradeStatus":         &wire.Status{},
 		"UpgradeTable":          &wire.Table{},
 		"UpgradeVersion":        &upgradeVersion{},
-		"UpgradeVersions":       &listOf[upgradeVersion]{},
 		"Autoscaler":            &hypothesis.Autoscaler{},
 		"BoughtNode":            &hypothesis.BoughtNode{},
 		"RefusedPool":           &hypothesis.RefusedPool{},

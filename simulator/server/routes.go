@@ -72,7 +72,6 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/submit", question(s, Hypotheses.Submit))
 	v1.POST("/autoscale", question(s, Hypotheses.Autoscale))
 	v1.POST("/drain", question(s, Hypotheses.Drain))
-	v1.GET("/upgrade/versions", s.upgrade(s.listUpgradeVersions))
 	v1.GET("/upgrade", s.upgrade(s.getUpgrade))
 	v1.POST("/upgrade", s.upgrade(s.postUpgrade))
 	v1.POST("/upgrade/file", s.upgrade(s.postUpgradeFile))

@@ -64,20 +64,21 @@ type upgradeVersion struct {
 	Command string `json:"command"`
 }
 
-func (s *Server) listUpgradeVersions(c echo.Context, _ Upgrades) error {
-	var all []upgradeVersion
-	for _, minor := range versions.Minors() {
-		all = append(all, upgradeVersion{minor, minor == versions.Own, versions.Check(minor) == nil, versions.Command(minor)})
-	}
-	return answerList(c, all, nil)
+// upgradeState is what can be asked, and the latest comparison; nil if there is none.
+type upgradeState struct {
+	Versions []upgradeVersion `json:"versions"`
+	Latest   *upgrade.Job     `json:"latest,omitempty"`
 }
 
 func (s *Server) getUpgrade(c echo.Context, u Upgrades) error {
-	job, found := u.Latest()
-	if !found {
-		return noUpgrade()
+	var state upgradeState
+	for _, minor := range versions.Minors() {
+		state.Versions = append(state.Versions, upgradeVersion{minor, minor == versions.Own, versions.Check(minor) == nil, versions.Command(minor)})
 	}
-	return c.JSON(http.StatusOK, job)
+	if job, found := u.Latest(); found {
+		state.Latest = &job
+	}
+	return c.JSON(http.StatusOK, state)
 }
 
 func (s *Server) postUpgrade(c echo.Context, u Upgrades) error {
@@ -112,11 +113,7 @@ func (s *Server) postUpgradeFile(c echo.Context, u Upgrades) error {
 
 func (s *Server) deleteUpgrade(c echo.Context, u Upgrades) error {
 	if !u.Delete() {
-		return noUpgrade()
+		return refuse(http.StatusNotFound, "there is no comparison of versions")
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-func noUpgrade() error {
-	return refuse(http.StatusNotFound, "no comparison of versions was asked for; ask with POST %s", upgradePath)
 }

@@ -1,12 +1,10 @@
-#!/usr/bin/env node
 // Stands in for the scheduler of a version of Kubernetes, as package scheduler/versions/wire defines what these programs are
 // told and answer. It decides by the names of pods, so that a test knows what differs: db fits in 1.35 only, web changes its node with
 // the formula, volume with a feature gate, and all others stay.
 
-import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const minor = basename(process.argv[1] ?? '').replace('scheduler-', '')
+const minor = process.argv[2] ?? ''
 const newer = minor !== '1.35'
 const gate = 'StorageCapacityScoring'
 let on = newer

@@ -1,7 +1,7 @@
 // The upgrade report: which versions can be asked, a comparison and what the page shows of it. Schedulers of other versions take ten
 // minutes each to build, so stand-ins decide, beside a link to the real binary.
 
-import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { objections } from './axe'
@@ -20,8 +20,11 @@ async function withStandIns(): Promise<{ simulator: Simulator; remove: () => Pro
   } catch {
     copyFileSync(binary, program) // another disk
   }
-  for (const minor of ['1.35', '1.36'])
-    copyFileSync(resolve(import.meta.dirname, 'standInScheduler.mjs'), join(dir, `scheduler-${minor}`))
+  const standIn = resolve(import.meta.dirname, 'standInScheduler.mjs')
+  for (const minor of ['1.35', '1.36']) {
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${standIn}' ${minor}\n`
+    writeFileSync(join(dir, `scheduler-${minor}`), script, { mode: 0o755 })
+  }
   const simulator = await Simulator.start([], program)
   const names = ['worker-1', 'worker-2', 'worker-3']
   for (const name of names) await simulator.kube('POST', '/api/v1/nodes', node(name, { cpu: '8' }))

@@ -705,23 +705,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/upgrade/versions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The versions of Kubernetes whose schedulers can be asked. */
-        get: operations["listUpgradeVersions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/upgrade": {
         parameters: {
             query?: never;
@@ -729,7 +712,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The last comparison of two versions: how far it is, or its answer. */
+        /** The versions of Kubernetes that can be asked, and the latest comparison: how far it is, or its answer. */
         get: operations["getUpgrade"];
         put?: never;
         /**
@@ -7942,16 +7925,19 @@ export interface components {
         };
         /** @description Which decisions do two versions of Kubernetes make differently? Both versions must be named. */
         Upgrade: {
-            /** @description A minor version, such as 1.35; see GET /api/v1/upgrade/versions. It may be the later one. */
+            /** @description A minor version, such as 1.35; see GET /api/v1/upgrade. It may be the later one. */
             from?: string;
             /** @description The other one. */
             to?: string;
             /** @description A KubeSchedulerConfiguration in JSON or YAML. Absent: the one in force. */
             configuration?: string;
         };
-        /** @description The versions whose schedulers can be asked, the oldest first. */
-        UpgradeVersions: {
-            items: components["schemas"]["UpgradeVersion"][];
+        /** @description What can be asked, and the latest comparison. */
+        UpgradeState: {
+            /** @description The oldest first. */
+            versions: components["schemas"]["UpgradeVersion"][];
+            /** @description Absent if there is none. */
+            latest?: components["schemas"]["UpgradeJob"];
         };
         /** @description A version of Kubernetes. */
         UpgradeVersion: {
@@ -7989,6 +7975,17 @@ export interface components {
             /** @description Set once it has ended. */
             answer?: components["schemas"]["UpgradeAnswer"];
         };
+        /** @description How far a comparison is. The causes come after the decisions. */
+        UpgradeProgress: {
+            /** @description The decisions that both versions have made. */
+            decided: number;
+            /** @description How many there will be; 0 while that is not known. */
+            decisions: number;
+            /** @description The causes whose feature gates are known. */
+            explained: number;
+            /** @description How many there are; 0 until all decisions are made. */
+            causes: number;
+        };
         /** @description The comparison of two versions. */
         UpgradeAnswer: {
             apiVersion: string;
@@ -8019,6 +8016,24 @@ export interface components {
             configuration: components["schemas"]["UpgradeChanges"];
             /** @description What the answer leaves out, an English sentence each. */
             notJudged?: string[];
+        };
+        /** @description What was compared. */
+        UpgradeJudged: {
+            /** @description Completes the sentence “Each decision of …”. */
+            cluster: string;
+            at: string | null;
+            /** @description How long it took. */
+            seconds: number;
+        };
+        /** @description A pair of decisions in short. */
+        UpgradeCase: {
+            /** @description The number of the decision, from 0. */
+            at: number;
+            namespace: string;
+            name: string;
+            /** @description One of the best nodes, or the node that preemption nominates; empty if there is none. */
+            before: string;
+            after: string;
         };
         /** @description One side of a comparison. */
         UpgradeSide: {
@@ -8214,35 +8229,6 @@ export interface components {
             /** @description The arguments, or null in a version without them. */
             before: unknown;
             after: unknown;
-        };
-        /** @description How far a comparison is. The causes come after the decisions. */
-        UpgradeProgress: {
-            /** @description The decisions that both versions have made. */
-            decided: number;
-            /** @description How many there will be; 0 while that is not known. */
-            decisions: number;
-            /** @description The causes whose feature gates are known. */
-            explained: number;
-            /** @description How many there are; 0 until all decisions are made. */
-            causes: number;
-        };
-        /** @description What was compared. */
-        UpgradeJudged: {
-            /** @description Completes the sentence “Each decision of …”. */
-            cluster: string;
-            at: string | null;
-            /** @description How long it took. */
-            seconds: number;
-        };
-        /** @description A pair of decisions in short. */
-        UpgradeCase: {
-            /** @description The number of the decision, from 0. */
-            at: number;
-            namespace: string;
-            name: string;
-            /** @description One of the best nodes, or the node that preemption nominates; empty if there is none. */
-            before: string;
-            after: string;
         };
     };
     responses: {
@@ -8854,10 +8840,13 @@ export type KarpenterEntry = components['schemas']['KarpenterEntry'];
 export type Karpenter = components['schemas']['Karpenter'];
 export type KarpenterInterruption = components['schemas']['KarpenterInterruption'];
 export type Upgrade = components['schemas']['Upgrade'];
-export type UpgradeVersions = components['schemas']['UpgradeVersions'];
+export type UpgradeState = components['schemas']['UpgradeState'];
 export type UpgradeVersion = components['schemas']['UpgradeVersion'];
 export type UpgradeJob = components['schemas']['UpgradeJob'];
+export type UpgradeProgress = components['schemas']['UpgradeProgress'];
 export type UpgradeAnswer = components['schemas']['UpgradeAnswer'];
+export type UpgradeJudged = components['schemas']['UpgradeJudged'];
+export type UpgradeCase = components['schemas']['UpgradeCase'];
 export type UpgradeSide = components['schemas']['UpgradeSide'];
 export type UpgradeIgnored = components['schemas']['UpgradeIgnored'];
 export type UpgradeReference = components['schemas']['UpgradeReference'];
@@ -8876,9 +8865,6 @@ export type UpgradeGateChange = components['schemas']['UpgradeGateChange'];
 export type UpgradeGate = components['schemas']['UpgradeGate'];
 export type UpgradePluginChange = components['schemas']['UpgradePluginChange'];
 export type UpgradeArgsChange = components['schemas']['UpgradeArgsChange'];
-export type UpgradeProgress = components['schemas']['UpgradeProgress'];
-export type UpgradeJudged = components['schemas']['UpgradeJudged'];
-export type UpgradeCase = components['schemas']['UpgradeCase'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -11161,37 +11147,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listUpgradeVersions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The versions. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpgradeVersions"];
-                };
-            };
-            /** @description This simulator asks no other versions. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
     getUpgrade: {
         parameters: {
             query?: never;
@@ -11201,22 +11156,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The comparison. */
+            /** @description The state. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpgradeJob"];
-                };
-            };
-            /** @description None was asked for. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["UpgradeState"];
                 };
             };
             /** @description This simulator asks no other versions. */

@@ -1,8 +1,7 @@
 // Two versions of Kubernetes, compared by the decisions of their schedulers. The server compares one pair at a time.
 
 import { bodyOf, client } from './client'
-import { ApiError } from './http'
-import type { Upgrade as Question, UpgradeJob, UpgradeVersion } from './types'
+import type { Upgrade as Question, UpgradeJob, UpgradeState } from './types'
 import { upload } from './upload'
 
 const path = '/api/v1/upgrade'
@@ -10,18 +9,9 @@ const path = '/api/v1/upgrade'
 /** Both versions are named. */
 export type Upgrade = Question & Required<Pick<Question, 'from' | 'to'>>
 
-export async function listUpgradeVersions(signal?: AbortSignal): Promise<readonly UpgradeVersion[]> {
-  return (await bodyOf(client.GET(`${path}/versions`, { signal }))).items
-}
-
-/** The last comparison; undefined if none was asked for. */
-export async function getUpgrade(signal?: AbortSignal): Promise<UpgradeJob | undefined> {
-  try {
-    return await bodyOf(client.GET(path, { signal }))
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) return undefined
-    throw error
-  }
+/** What can be asked, and the latest comparison. */
+export function getUpgrade(signal?: AbortSignal): Promise<UpgradeState> {
+  return bodyOf(client.GET(path, { signal }))
 }
 
 /** Begins a comparison about the pods of the cluster. */

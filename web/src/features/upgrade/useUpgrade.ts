@@ -3,7 +3,7 @@
 import { useIntervalFn } from '@vueuse/core'
 import { computed, onScopeDispose, ref, shallowRef } from 'vue'
 import type { UpgradeJob, UpgradeVersion } from '@/api/types'
-import { deleteUpgrade, getUpgrade, listUpgradeVersions, startUpgrade, startUpgradeOfFile } from '@/api/upgrade'
+import { deleteUpgrade, getUpgrade, startUpgrade, startUpgradeOfFile } from '@/api/upgrade'
 import { useQuery } from '@/ui/query'
 import { useAttempt } from '@/ui/useAttempt'
 import { chosenVersions } from './model/versions'
@@ -42,7 +42,9 @@ export function useUpgrade() {
     if (reading) return
     reading = true
     try {
-      job.value = await getUpgrade(away.signal)
+      const state = await getUpgrade(away.signal)
+      versions.value = state.versions
+      job.value = state.latest
       error.value = undefined
     } catch (reason) {
       if (!away.signal.aborted) error.value = reason
@@ -52,13 +54,8 @@ export function useUpgrade() {
     if (running.value || error.value) resume()
     else pause()
   }
-  const readVersions = () =>
-    attempt(async () => {
-      versions.value = await listUpgradeVersions(away.signal)
-    })
   async function load() {
-    await readVersions()
-    if (!error.value) await read()
+    await read()
     loaded.value = true
   }
   void load()
@@ -109,7 +106,6 @@ export function useUpgrade() {
     error,
     sent,
     load,
-    readVersions,
     ask,
     askFile,
     cancel,

@@ -36,6 +36,7 @@ export const upgrade = {
     progress: 'Progress of the comparison',
     canceled: 'The comparison was canceled after {n} decisions.',
     failed: 'The comparison failed',
+    noAnswer: 'There is no answer yet about {from} and {to}.',
     asked: 'Comparing {from} with {to}…',
     about: '{source}, {time}.',
     thisCluster: 'This cluster',
@@ -63,9 +64,13 @@ export const upgrade = {
         '{count} choose among other nodes of an equal total | {count} chooses among other nodes of an equal total | ' +
         '{count} choose among other nodes of an equal total',
       reason:
-        '{count} pods still fit no node, for another reason | {count} pods still fits no node, for another reason | {count} pods still fit no node, for another reason',
+        '{count} pods still fit no node, for another reason | ' +
+        '{count} pods still fits no node, for another reason | ' +
+        '{count} pods still fit no node, for another reason',
       reasonToo:
-        '{count} still fit no node, for another reason | {count} still fits no node, for another reason | {count} still fit no node, for another reason',
+        '{count} still fit no node, for another reason | ' +
+        '{count} still fits no node, for another reason | ' +
+        '{count} still fit no node, for another reason',
     },
     changes: 'What changes',
     decisions: 'decisions',
@@ -188,7 +193,9 @@ export const upgrade = {
     },
     gateChange: '{before} → {after}',
     otherGates:
-      '{n} more, without effect on a decision here | {n} more, without effect on a decision here | {n} more, without effect on a decision here',
+      '{n} more, without effect on a decision here | ' +
+      '{n} more, without effect on a decision here | ' +
+      '{n} more, without effect on a decision here',
     notJudged: 'Not judged',
     others: 'Others of this cause',
     othersFirst: 'the first {n}',

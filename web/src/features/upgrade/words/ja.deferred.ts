@@ -36,6 +36,7 @@ export const upgrade: typeof english.upgrade = {
     progress: '比較の進行状況',
     canceled: '{n} 件の決定の後、比較は中止されました。',
     failed: '比較に失敗しました',
+    noAnswer: '{from} と {to} についての答えはまだありません。',
     asked: '{from} と {to} を比較しています…',
     about: '{source}（{time}）。',
     thisCluster: 'このクラスター',

@@ -53,6 +53,11 @@ export const questions = {
       body: 'Turn weights and plugins of revision {n}, and see which decisions would differ before you apply it.',
       act: 'Open the scheduler',
     },
+    upgrade: {
+      title: 'What would another version of Kubernetes decide?',
+      body: 'Which decisions differ after an upgrade, and which plugin and feature gate are behind each difference.',
+      act: 'Open the upgrade report',
+    },
     drain: {
       title: 'What if a node went away?',
       body: 'Choose a node: where its pods would land, which stay without a node, and which budgets stop the drain.',

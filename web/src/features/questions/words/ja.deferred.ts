@@ -55,6 +55,11 @@ export const questions: typeof english.questions = {
       body: 'リビジョン {n} の重みやプラグインを変え、適用する前に、異なる決定を確認できます。',
       act: 'スケジューラーを開く',
     },
+    upgrade: {
+      title: '別のバージョンの Kubernetes はどう決定するか？',
+      body: 'アップグレードでどの決定が変わり、どのプラグインとフィーチャーゲートが原因か。',
+      act: 'アップグレードレポートを開く',
+    },
     drain: {
       title: 'ノードがなくなったら？',
       body: 'ノードを選ぶと、その Pod の行き先、ノードを失う Pod、ドレインを止める PodDisruptionBudget を示します。',

@@ -1,9 +1,8 @@
 package disruption
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/simulator/questions/why"
 )
@@ -22,6 +21,8 @@ const (
 	Blocked Fate = "blocked"
 	// Leaves: it terminates already.
 	Leaves Fate = "leaves"
+	// Ended: it has succeeded or failed before, so its controller does not miss it.
+	Ended Fate = "ended"
 )
 
 // Eviction is that of one pod. Times are in seconds since the play begins.

@@ -270,9 +270,13 @@ func (p *Play) Remove(ctx context.Context, target *Pod, e *Eviction, gone func()
 		return fmt.Errorf("deleting %s/%s: %w", target.Namespace, target.Name, err)
 	}
 	owner := metav1.GetControllerOf(target.Pod)
-	if owner == nil {
+	switch {
+	case podutil.IsPodTerminal(target.Pod) && (owner == nil || owner.Kind != "StatefulSet"):
+		// Only StatefulSets keep a pod that has ended, and create another one when it has gone.
+		e.Fate = Ended
+	case owner == nil:
 		e.Fate = Gone
-	} else {
+	default:
 		e.Fate = Pending
 		if owner.Kind != "StatefulSet" {
 			if err := p.create(ctx, target, e); err != nil {
@@ -382,6 +386,9 @@ func (p *Play) Leave(ctx context.Context, target *Pod) error {
 	}
 	delete(p.pods, key)
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *Pod) bool { return w == target })
+	if podutil.IsPodTerminal(target.Pod) {
+		return nil // the scheduler has not seen it since it ended
+	}
 	if err := p.trial.Apply(whatif.Change{Delete: &whatif.ObjectRef{GVK: v1.SchemeGroupVersion.WithKind("Pod"), Namespace: target.Namespace, Name: target.Name}}); err != nil {
 		return err
 	}
@@ -400,6 +407,7 @@ func (p *Play) create(ctx context.Context, of *Pod, e *Eviction) error {
 		return fmt.Errorf("creating a replacement of %s/%s: %w", of.Namespace, of.Name, err)
 	}
 	made.Status.Phase = v1.PodPending
+	made.CreationTimestamp = metav1.NewTime(p.trial.Now().Add(time.Duration(p.now) * time.Second))
 	one := &Pod{Pod: made, replaces: e}
 	p.pods[types.NamespacedName{Namespace: made.Namespace, Name: made.Name}] = one
 	if err := p.trial.Add(ctx, made); err != nil {

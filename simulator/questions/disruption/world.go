@@ -16,7 +16,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// World is the state of a cluster as far as evictions depend on it. It does not change.
+// World is the state of a cluster as far as evictions depend on it. It does not change once it is played.
 type World struct {
 	// Nodes are by name, Pods by namespace and name.
 	Nodes   []*v1.Node
@@ -83,6 +83,12 @@ func Read(ctx context.Context, c Lister) (*World, error) {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return w, nil
+}
+
+// Add adds pods that the cluster does not list, because they no longer run.
+func (w *World) Add(pods ...*v1.Pod) {
+	w.Pods = append(w.Pods, pods...)
+	slices.SortFunc(w.Pods, ComparePods)
 }
 
 // ComparePods orders pods by namespace and name.

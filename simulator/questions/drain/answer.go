@@ -65,6 +65,7 @@ const (
 	Gone    = disruption.Gone
 	Blocked = disruption.Blocked
 	Leaves  = disruption.Leaves
+	Ended   = disruption.Ended
 )
 
 // Budget is a PodDisruptionBudget over time, and Step how many evictions it allows from a time on.

@@ -21,6 +21,8 @@ const (
 	kueueModule       = "sigs.k8s.io/kueue"
 	karpenterModule   = "sigs.k8s.io/karpenter"
 	autoscaling       = "simulator/autoscaling"
+	deschedulerModule = "sigs.k8s.io/descheduler"
+	deschedulerOurs   = "simulator/cluster/descheduler"
 )
 
 // karpenterDefinitions have the definitions of its kinds.
@@ -134,7 +136,7 @@ var arrows = map[string][]string{
 	"simulator/cluster/eviction":                                              nil,
 	"simulator/cluster/storedform":                                            {"simulator/cluster/definitions", "simulator/cluster/objects"},
 	"simulator/questions/ask":                                                 {"scheduler/config", "scheduler/explain", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit", "simulator/batch/kueue/admission", "simulator/batch/kueue/suggest", "simulator/cluster/objects", "simulator/elsewhere/transfer/manifest", "simulator/questions/autoscale", "simulator/questions/deschedule", "simulator/questions/drain", "simulator/questions/hypothesis", "simulator/questions/submit", "simulator/questions/why", "simulator/scenarios/runs"},
-	"simulator/agents":                                                        {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/suggest", "simulator/questions/ask", "simulator/questions/autoscale", "simulator/questions/deschedule", "simulator/questions/drain", "simulator/questions/hypothesis", "simulator/questions/submit", "simulator/questions/why", "simulator/scenarios/report", "simulator/scenarios/runs", "simulator/scenarios/scenario"},
+	"simulator/agents":                                                        {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/suggest", "simulator/questions/ask", "simulator/questions/autoscale", "simulator/questions/deschedule", "simulator/questions/disruption", "simulator/questions/drain", "simulator/questions/hypothesis", "simulator/questions/submit", "simulator/questions/why", "simulator/scenarios/report", "simulator/scenarios/runs", "simulator/scenarios/scenario"},
 	"simulator/questions/submit":                                              {"scheduler/explain", "scheduler/whatif", "simulator/batch/kueue/*", "simulator/cluster/objects", "simulator/questions/hypothesis", "simulator/questions/why"},
 	"simulator/questions/upgrade":                                             {"scheduler/versions", "scheduler/versions/wire"},
 	"simulator/questions/autoscale":                                           {"scheduler/result", "scheduler/whatif", "simulator/autoscaling/dryrun", "simulator/autoscaling/instances", "simulator/autoscaling/provider", "simulator/questions/hypothesis", "simulator/questions/why"},
@@ -263,7 +265,7 @@ var testArrows = map[string][]string{
 	"simulator/scenarios/inmemory": {"scheduler/plugins"},
 	"simulator/scenarios/runs":     {"simulator/scenarios/inmemory"},
 	"simulator/scenarios/perf":     {"scheduler/config"},
-	"simulator/server":             {"simulator/autoscaling/dryrun", "simulator/autoscaling/instances", "simulator/autoscaling/provider", "simulator/autoscaling/stepwise", "simulator/server/watch/watchtest"},
+	"simulator/server":             {"simulator/questions/disruption", "simulator/autoscaling/dryrun", "simulator/autoscaling/instances", "simulator/autoscaling/provider", "simulator/autoscaling/stepwise", "simulator/server/watch/watchtest"},
 	"simulator/server/watch":       {"simulator/server/watch/watchtest"},
 	"simulator/testing/doors":      {"simulator/questions/answertest", "scheduler/config", "scheduler/explain", "scheduler/plugins", "simulator/agents", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/kubectl", "simulator/questions/standalone", "simulator/questions/why", "simulator/server", "simulator/server/watch/watchtest"},
 	"simulator/testing/systemtest": {"simulator/past/branch", "simulator/past/clusterdiff", "simulator/cluster/objects"},
@@ -318,6 +320,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 			}
 			if within(imported, kueueModule) && (within(from, "scheduler") || !slices.Contains(kueuePackages, imported)) {
 				t.Errorf("%s imports %s: scheduler knows nothing of Kueue, and the others only its types, names and conversions", path, imported)
+			}
+			if within(imported, deschedulerModule) && from != deschedulerOurs {
+				t.Errorf("%s imports %s: only %s knows the descheduler", path, imported, deschedulerOurs)
 			}
 			if within(imported, karpenterModule) && (!within(from, autoscaling) && !slices.Contains(karpenterDefinitions, imported) || slices.Contains(karpenterApart, imported)) {
 				t.Errorf("%s imports %s: only %s knows Karpenter, and none of it %v", path, imported, autoscaling, karpenterApart)

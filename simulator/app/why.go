@@ -23,6 +23,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -65,6 +66,11 @@ func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale
 // Drain answers what a drain would do.
 func (d *doors) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
 	return drain.Ask(ctx, d, q)
+}
+
+// Deschedule answers what the descheduler would do.
+func (d *doors) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
+	return deschedule.Ask(ctx, d, q)
 }
 
 // Fit answers with suggestions, and with what the autoscaler would do.

@@ -43,6 +43,7 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -187,6 +188,17 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"DrainBudget":           &drain.Budget{},
 		"DrainStep":             &drain.Step{},
 		"DrainJudged":           &drain.Judged{},
+		"Deschedule":            &deschedule.Question{},
+		"DescheduleAnswer":      &deschedule.Answer{},
+		"DescheduleSummary":     &deschedule.Summary{},
+		"DescheduleRound":       &deschedule.Round{},
+		"DescheduleEviction":    &deschedule.Eviction{},
+		"DescheduleRefused":     &deschedule.Refused{},
+		"DescheduleProtected":   &deschedule.Protected{},
+		"DescheduleDryRun":      &deschedule.DryRunEviction{},
+		"DescheduleNode":        &deschedule.Node{},
+		"DescheduleUse":         &deschedule.Use{},
+		"DescheduleJudged":      &deschedule.Judged{},
 		"Autoscaler":            &hypothesis.Autoscaler{},
 		"BoughtNode":            &hypothesis.BoughtNode{},
 		"RefusedPool":           &hypothesis.RefusedPool{},

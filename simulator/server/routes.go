@@ -72,6 +72,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/submit", question(s, Hypotheses.Submit))
 	v1.POST("/autoscale", question(s, Hypotheses.Autoscale))
 	v1.POST("/drain", question(s, Hypotheses.Drain))
+	v1.POST("/deschedule", question(s, Hypotheses.Deschedule))
 	v1.GET("/runs", s.runs(s.listRuns))
 	v1.POST("/runs", s.runs(s.postRun))
 	v1.GET("/runs/schema", s.getRunSchema)

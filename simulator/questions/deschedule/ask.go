@@ -122,9 +122,10 @@ func (p *play) Evict(ctx context.Context, pod *v1.Pod, asked descheduler.Asked) 
 	}
 	target.Grace = asked.GracePeriodSeconds
 	p.made = append(p.made, &made{e, len(p.answer.Rounds), asked})
-	err := p.Remove(ctx, target, e, func() {})
-	p.Count()
-	return descheduler.Refusal{}, err
+	if err := p.Remove(ctx, target, e, func() {}); err != nil {
+		return descheduler.Refusal{}, err
+	}
+	return descheduler.Refusal{}, p.Settle(ctx)
 }
 
 // round runs the descheduler once.

@@ -167,7 +167,7 @@ func (p *Play) Run(ctx context.Context) error {
 		if !e.retries {
 			p.idle = false
 		}
-		p.Count()
+		p.count()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -175,8 +175,21 @@ func (p *Play) Run(ctx context.Context) error {
 	return nil
 }
 
-// Count notes what the budgets allow now. Run does so after each event.
-func (p *Play) Count() {
+// Settle lets happen what happens in the cluster without time passing. Who evicts several pods in one event calls it after each.
+func (p *Play) Settle(ctx context.Context) error {
+	for len(p.events) > 0 && p.events[0].at <= p.now && !p.events[0].client {
+		e := p.events[0]
+		p.events = slices.Delete(p.events, 0, 1)
+		if err := e.do(ctx); err != nil {
+			return err
+		}
+	}
+	p.count()
+	return ctx.Err()
+}
+
+// count notes what the budgets allow now.
+func (p *Play) count() {
 	for _, b := range p.budgets {
 		b.step(p.now, p.allows(b))
 	}

@@ -26,6 +26,7 @@ const places: Record<string, string> = {
   'NUMA nodes': '/numa',
   autoscaling: '/autoscaling',
   drain: '/drain?nodes=node-a',
+  rebalance: '/drain?view=rebalance',
   sessions: '/batch/sessions',
   flow: '/batch/sessions?view=flow',
   'configuration of sessions': '/batch/sessions?view=configuration',

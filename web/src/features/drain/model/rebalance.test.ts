@@ -28,13 +28,11 @@ it('tells apart a replacement that comes back', () => {
 })
 
 it('shows the nodes that change', () => {
-  const nodes = [
-    { name: 'a', before: { pods: 2, cpu: 50 }, after: { pods: 1, cpu: 25.4 } },
-    { name: 'b', before: { pods: 1 }, after: { pods: 1 } },
-  ]
-  expect(changedNodes({ nodes }).map(({ name }) => name)).toEqual(['a'])
-  expect(shareOf(nodes[0]!.after, 'cpu')).toBe(25)
-  expect(shareOf(nodes[1]!.after, 'cpu')).toBeUndefined()
+  const a = { name: 'a', before: { pods: 2, cpu: 50 }, after: { pods: 1, cpu: 25.4 } }
+  const b = { name: 'b', before: { pods: 1 }, after: { pods: 1 } }
+  expect(changedNodes({ nodes: [a, b] }).map(({ name }) => name)).toEqual(['a'])
+  expect(shareOf(a.after, 'cpu')).toBe(25)
+  expect(shareOf(b.after, 'cpu')).toBeUndefined()
 })
 
 it('has examples that enable the plugin that they configure', () => {

@@ -174,7 +174,7 @@ export const drain = {
         gone: '{n} for good',
         ended: '{n} that had ended',
         refused:
-          '{n} further evictions are refused | {n} further eviction is refused | {n} further evictions are refused',
+          '{n} further evictions are rejected | {n} further eviction is rejected | {n} further evictions are rejected',
         emptied: '{n} nodes become empty | {n} node becomes empty | {n} nodes become empty',
       },
     },

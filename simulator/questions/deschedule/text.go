@@ -52,7 +52,7 @@ func (a *Answer) sentence() string {
 		text += fmt.Sprintf(" Without what it empties, nodes cost $%.4g an hour less.", c.BeforePerHour-c.AfterPerHour)
 	}
 	if len(a.Rounds) > 1 && !s.Settles {
-		text += " It does not come to rest: the last round still evicts."
+		text += " It has not come to rest: the last round still evicts."
 	}
 	return text + a.compared()
 }

@@ -18,7 +18,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -157,7 +156,7 @@ func (w *watched) note(ctx context.Context) {
 			if m, created := o.(metav1.Object), o.(metav1.Object).GetCreationTimestamp(); !created.IsZero() {
 				m.SetCreationTimestamp(metav1.NewTime(created.Add(shift)))
 			}
-			document, err := json.Marshal(o.(runtime.Object))
+			document, err := json.Marshal(o)
 			if err != nil {
 				w.t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQ
 # The tests with random clusters, in the number that each test names, without the race
 # detector. test-race runs fewer with it, and test-go the fewest.
 RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/,scheduler scheduler/claims scheduler/recorder/comparison scheduler/whatif/fit \
-  simulator/autoscaling/dryrun simulator/questions/drain)
+  simulator/autoscaling/dryrun simulator/questions/deschedule simulator/questions/drain)
 random-packages: web/dist/.gitkeep
 	$(GO_TEST) -p 2 -skip '$(MEASURED)' $(RANDOM_PACKAGES)
 

@@ -33,6 +33,8 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
+	"kube-scheduler-simulator/simulator/questions/disruption"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -105,6 +107,17 @@ func (f *fake) Submit(ctx context.Context, _ submit.Question) (*submit.Answers, 
 
 func (f *fake) Autoscale(context.Context, autoscale.Question) (*autoscale.Answer, error) {
 	return nil, errors.New("not asked")
+}
+
+func (f *fake) Deschedule(ctx context.Context, _ deschedule.Question) (*deschedule.Answer, error) {
+	a := &deschedule.Answer{Sentence: f.word, NotJudged: []why.NotJudged{{What: f.word, Text: f.word}}}
+	for _, w := range f.words() {
+		for _, fate := range []disruption.Fate{disruption.Pending, disruption.Gone, disruption.Moves} {
+			a.Evictions = append(a.Evictions, deschedule.Eviction{Plugin: w, Eviction: disruption.Eviction{Namespace: w, Name: w, Fate: fate, To: w, Reasons: []why.Reason{{Plugin: w, Text: w, Count: 1}}}})
+		}
+		a.Refused = append(a.Refused, deschedule.Refused{Namespace: w, Name: w, Plugin: w, Text: w})
+	}
+	return a, f.wait(ctx)
 }
 
 func (f *fake) Drain(ctx context.Context, _ drain.Question) (*drain.Answer, error) {
@@ -231,6 +244,7 @@ var calls = map[string]string{
 	"capacity":               `{"pod":"web","nodesLike":"a","for":9}`,
 	"compare_configurations": `{"configuration":"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"}`,
 	"preview_drain":          `{"node":"a"}`,
+	"preview_deschedule":     `{"policy":"apiVersion: descheduler/v1alpha2"}`,
 	"ask_queue":              `{"workload":"job"}`,
 	"run_scenario":           `{"scenario":"x"}`,
 	"search_decisions":       `{"outcome":"unschedulable","limit":5}`,

@@ -20,6 +20,7 @@ func (s *Server) addTools() {
 	add(s, capacity)
 	add(s, compareConfigurations)
 	add(s, previewDrain)
+	add(s, previewDeschedule)
 	add(s, askQueue)
 	add(s, runScenario)
 	add(s, searchDecisions)

@@ -23,6 +23,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -87,6 +88,11 @@ func (d *doors) Load(ctx context.Context) (*upgrade.Load, error) {
 // Upgrade compares the decisions of two versions; see upgrade.Ask.
 func (d *doors) Upgrade(ctx context.Context, q upgrade.Question, progress func(upgrade.Progress)) (*upgrade.Answer, error) {
 	return upgrade.Ask(ctx, d, q, progress)
+}
+
+// Deschedule answers what the descheduler would do.
+func (d *doors) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
+	return deschedule.Ask(ctx, d, q)
 }
 
 // Fit answers with suggestions, and with what the autoscaler would do.

@@ -81,7 +81,7 @@ func program(with []Option) *cobra.Command {
 	pflag.CommandLine = pflag.NewFlagSet("simulator", pflag.ContinueOnError)
 	root := serve(with)
 	root.AddCommand(
-		runBench(), record(), replayFile(with), whyThere(with), submitJobs(with), autoscaleNodes(with), drainNodes(with), upgrades(with), whatIf(with), capacity(with), runScenarios(with), compareConfigurations(with), serveAgents(with),
+		runBench(), record(), replayFile(with), whyThere(with), submitJobs(with), autoscaleNodes(with), drainNodes(with), descheduleNodes(with), upgrades(with), whatIf(with), capacity(with), runScenarios(with), compareConfigurations(with), serveAgents(with),
 		sweepParameters(with), lessons(with), report(), ready(), showVersion(),
 	)
 	root.SilenceErrors, root.SilenceUsage = true, true

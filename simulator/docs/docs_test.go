@@ -118,8 +118,8 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in
   *--listen*|*--server*|*--help*|bench*|record*|run*|lesson*|compare*|sweep*|version*) exec programs/simulator "$@" ;;
-  mcp*--state*|mcp*--kubeconfig*|submit*--state*|submit*--kubeconfig*|autoscale*--state*|autoscale*--kubeconfig*|drain*--state*|drain*--kubeconfig*|why*--state*|why*--recording*|why*--kubeconfig*|whatif*--state*|whatif*--recording*|whatif*--kubeconfig*|capacity*--state*|capacity*--recording*|capacity*--kubeconfig*) exec programs/simulator "$@" ;;
-  why*|submit*|autoscale*|drain*|whatif*|capacity*|report*|mcp*) exec programs/simulator "$@" --server http://127.0.0.1:%[1]s ;;
+  mcp*--state*|mcp*--kubeconfig*|submit*--state*|submit*--kubeconfig*|autoscale*--state*|autoscale*--kubeconfig*|drain*--state*|drain*--kubeconfig*|deschedule*--state*|deschedule*--kubeconfig*|why*--state*|why*--recording*|why*--kubeconfig*|whatif*--state*|whatif*--recording*|whatif*--kubeconfig*|capacity*--state*|capacity*--recording*|capacity*--kubeconfig*) exec programs/simulator "$@" ;;
+  why*|submit*|autoscale*|drain*|deschedule*|whatif*|capacity*|report*|mcp*) exec programs/simulator "$@" --server http://127.0.0.1:%[1]s ;;
   *) exec programs/simulator "$@" --listen 127.0.0.1:%[1]s ;;
 esac
 `, first)

@@ -44,6 +44,7 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/upgrade"
@@ -215,6 +216,17 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"UpgradeStatus":         &wire.Status{},
 		"UpgradeTable":          &wire.Table{},
 		"UpgradeVersion":        &upgradeVersion{},
+		"Deschedule":            &deschedule.Question{},
+		"DescheduleAnswer":      &deschedule.Answer{},
+		"DescheduleSummary":     &deschedule.Summary{},
+		"DescheduleRound":       &deschedule.Round{},
+		"DescheduleEviction":    &deschedule.Eviction{},
+		"DescheduleRefused":     &deschedule.Refused{},
+		"DescheduleProtected":   &deschedule.Protected{},
+		"DescheduleDryRun":      &deschedule.DryRunEviction{},
+		"DescheduleNode":        &deschedule.Node{},
+		"DescheduleUse":         &deschedule.Use{},
+		"DescheduleJudged":      &deschedule.Judged{},
 		"Autoscaler":            &hypothesis.Autoscaler{},
 		"BoughtNode":            &hypothesis.BoughtNode{},
 		"RefusedPool":           &hypothesis.RefusedPool{},

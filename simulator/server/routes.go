@@ -76,6 +76,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/upgrade", s.upgrade(s.postUpgrade))
 	v1.POST("/upgrade/file", s.upgrade(s.postUpgradeFile))
 	v1.DELETE("/upgrade", whole(s.upgrade(s.deleteUpgrade)))
+	v1.POST("/deschedule", question(s, Hypotheses.Deschedule))
 	v1.GET("/runs", s.runs(s.listRuns))
 	v1.POST("/runs", s.runs(s.postRun))
 	v1.GET("/runs/schema", s.getRunSchema)

@@ -19,6 +19,8 @@ import (
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
+	"kube-scheduler-simulator/simulator/questions/disruption"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -83,6 +85,13 @@ func (f *fakeHypotheses) Submit(ctx context.Context, q submit.Question) (*submit
 func (f *fakeHypotheses) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
 	return &autoscale.Answer{
 		APIVersion: autoscale.APIVersion, Kind: autoscale.Kind, Pods: []autoscale.Pod{}, NewNodes: []dryrun.NewNode{}, Pools: []dryrun.Pool{}, Nodes: []dryrun.Departure{}, NotJudged: []why.NotJudged{},
+	}, f.ask(ctx, q)
+}
+
+func (f *fakeHypotheses) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
+	return &deschedule.Answer{
+		APIVersion: deschedule.APIVersion, Kind: deschedule.Kind, Rounds: []deschedule.Round{}, Evictions: []deschedule.Eviction{}, Refused: []deschedule.Refused{}, Protected: []deschedule.Protected{},
+		DryRun: []deschedule.DryRunEviction{}, Nodes: []deschedule.Node{}, Budgets: []disruption.Budget{}, NotJudged: []why.NotJudged{},
 	}, f.ask(ctx, q)
 }
 

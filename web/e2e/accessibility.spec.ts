@@ -27,6 +27,7 @@ const places: Record<string, string> = {
   autoscaling: '/autoscaling',
   drain: '/drain?nodes=node-a',
   upgrade: '/upgrade',
+  rebalance: '/drain?view=rebalance',
   sessions: '/batch/sessions',
   flow: '/batch/sessions?view=flow',
   'configuration of sessions': '/batch/sessions?view=configuration',

@@ -27,7 +27,7 @@ export const layers = {
 export const features = {
   act: ['create', 'yaml'],
   autoscaling: ['act', 'batch', 'create', 'fit', 'whatif', 'yaml'],
-  drain: ['batch', 'branch', 'submit', 'whatif'],
+  drain: ['batch', 'branch', 'submit', 'whatif', 'yaml'],
   /** What the boards of batch scheduling share. */
   batch: ['act', 'scheduler'],
   branch: [],

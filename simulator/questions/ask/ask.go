@@ -5,6 +5,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -24,4 +25,5 @@ type Target interface {
 	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
 	Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error)
 	Drain(ctx context.Context, q drain.Question) (*drain.Answer, error)
+	Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error)
 }

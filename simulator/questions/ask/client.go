@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -82,6 +83,10 @@ func (c *Client) Autoscale(ctx context.Context, q autoscale.Question) (*autoscal
 
 func (c *Client) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
 	return post[drain.Answer](ctx, c, "/drain", q)
+}
+
+func (c *Client) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
+	return post[deschedule.Answer](ctx, c, "/deschedule", q)
 }
 
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -65,6 +66,9 @@ func (file) Why(context.Context, why.Question) (*why.Answer, error) { panic("not
 
 func (file) Submit(context.Context, submit.Question) (*submit.Answers, error) { panic("not called") }
 func (file) Drain(context.Context, drain.Question) (*drain.Answer, error)     { panic("not called") }
+func (file) Deschedule(context.Context, deschedule.Question) (*deschedule.Answer, error) {
+	panic("not called")
+}
 func (file) Autoscale(context.Context, autoscale.Question) (*autoscale.Answer, error) {
 	panic("not called")
 }

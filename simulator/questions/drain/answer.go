@@ -3,6 +3,7 @@ package drain
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube-scheduler-simulator/simulator/questions/disruption"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -49,13 +50,29 @@ type Summary struct {
 	Seconds *int `json:"seconds,omitempty"`
 }
 
-// Cost is what all nodes cost in US dollars per hour, as their labels say: before the drain, and without the nodes that it empties.
-type Cost struct {
-	BeforePerHour float64 `json:"beforePerHour"`
-	AfterPerHour  float64 `json:"afterPerHour"`
-	// Unpriced counts the nodes without a price, which are left out.
-	Unpriced int `json:"unpriced"`
-}
+// Cost is what the nodes cost: before the drain, and without the nodes that it empties.
+type Cost = disruption.Cost
+
+// Eviction is that of one pod, and Fate what becomes of it.
+type (
+	Eviction = disruption.Eviction
+	Fate     = disruption.Fate
+)
+
+const (
+	Moves   = disruption.Moves
+	Pending = disruption.Pending
+	Gone    = disruption.Gone
+	Blocked = disruption.Blocked
+	Leaves  = disruption.Leaves
+	Ended   = disruption.Ended
+)
+
+// Budget is a PodDisruptionBudget over time, and Step how many evictions it allows from a time on.
+type (
+	Budget = disruption.Budget
+	Step   = disruption.Step
+)
 
 // Passed is a node that could not be emptied along with those that are.
 type Passed struct {
@@ -92,70 +109,6 @@ type Node struct {
 	Warnings string   `json:"warnings,omitempty"`
 	// Stay counts the pods that a drain leaves on the node: those of DaemonSets, static ones, and those that the question does not select.
 	Stay int `json:"stay"`
-}
-
-// Fate is what becomes of a pod.
-type Fate string
-
-const (
-	// Moves: its replacement finds a node.
-	Moves Fate = "moves"
-	// Pending: its replacement finds none.
-	Pending Fate = "pending"
-	// Gone: no controller creates it again.
-	Gone Fate = "gone"
-	// Blocked: it is not evicted.
-	Blocked Fate = "blocked"
-	// Leaves: it terminates already.
-	Leaves Fate = "leaves"
-)
-
-// Eviction is that of one pod.
-type Eviction struct {
-	Node      string `json:"node"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	// Owner is the kind and the name of its controller; empty without one.
-	Owner string `json:"owner,omitempty"`
-	Fate  Fate   `json:"fate"`
-	// Preempted: a replacement takes its place; the drain does not ask for it.
-	Preempted bool `json:"preempted,omitempty"`
-	// Asked is when the eviction is first asked for, and Evicted when it is made; nil for never.
-	Asked   int  `json:"asked"`
-	Evicted *int `json:"evicted,omitempty"`
-	// Budget is the PodDisruptionBudget, as namespace/name, that made it wait, or blocks it; empty for none. Error is why the API server
-	// refuses it for good.
-	Budget string `json:"budget,omitempty"`
-	Error  string `json:"error,omitempty"`
-	// To is where the replacement lands, at Placed; Ready is when it is ready.
-	To     string `json:"to,omitempty"`
-	Placed *int   `json:"placed,omitempty"`
-	Ready  *int   `json:"ready,omitempty"`
-	// Reasons are why the replacement finds no node.
-	Reasons []why.Reason `json:"reasons,omitempty"`
-	// Behind is the pod that its StatefulSet waits for before it creates the replacement; empty for none.
-	Behind string `json:"behind,omitempty"`
-}
-
-// Budget is a PodDisruptionBudget over time.
-type Budget struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	// Desired is how many pods are to be healthy, of Expected.
-	Desired  int `json:"desired"`
-	Expected int `json:"expected"`
-	// Allowed is how many evictions it allows before the drain begins, and Steps are when that changes; of one second, the last.
-	Allowed int    `json:"allowed"`
-	Steps   []Step `json:"steps"`
-	// Waits are the evictions that it made wait, as namespace/name of their pods, and Blocks those that it never allows.
-	Waits  []string `json:"waits"`
-	Blocks []string `json:"blocks"`
-}
-
-// Step is how many evictions a budget allows from a time on.
-type Step struct {
-	At      int `json:"at"`
-	Allowed int `json:"allowed"`
 }
 
 // Judged says who judged, and what.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/questions/disruption"
 )
 
 // planTime bounds the search for the dearest nodes.
@@ -15,12 +16,12 @@ const planTime = 2 * time.Second
 
 // emptyDearest takes the dearest nodes one after the other, and keeps each with which the whole drain still leaves no pod without a node. The
 // answer is that of the last drain that did, so the plan has been played as a whole. When the time is over, the plan is what has been found.
-func (w *world) emptyDearest(ctx context.Context, c Cluster, q *Question, begun time.Time) (*Answer, error) {
-	candidates := w.byPrice()
+func (q *Question) emptyDearest(ctx context.Context, c Cluster, w *disruption.World, begun time.Time) (*Answer, error) {
+	candidates := byPrice(w)
 	if len(candidates) == 0 {
 		return nil, refuse("dearest: no node has a price; the label %s says what one costs an hour", objects.LabelPrice)
 	}
-	best, err := w.drained(ctx, c, q, nil, begun)
+	best, err := q.drained(ctx, c, w, nil, begun)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (w *world) emptyDearest(ctx context.Context, c Cluster, q *Question, begun 
 			best.Judged.Note += " The search ended after two seconds; there may be a better plan."
 			break
 		}
-		a, err := w.drained(ctx, c, q, append(slices.Clone(names), name), begun)
+		a, err := q.drained(ctx, c, w, append(slices.Clone(names), name), begun)
 		if err != nil {
 			return nil, err
 		}
@@ -51,12 +52,12 @@ func (w *world) emptyDearest(ctx context.Context, c Cluster, q *Question, begun 
 }
 
 // byPrice returns the nodes with a price, the dearest first; of those with one price, that with the fewest pods.
-func (w *world) byPrice() (names []string) {
+func byPrice(w *disruption.World) (names []string) {
 	pods, prices := map[string]int{}, map[string]float64{}
-	for _, p := range w.pods {
+	for _, p := range w.Pods {
 		pods[p.Spec.NodeName]++
 	}
-	for _, n := range w.nodes {
+	for _, n := range w.Nodes {
 		if price, known := objects.Price(n.Labels); known {
 			names, prices[n.Name] = append(names, n.Name), price
 		}
@@ -65,28 +66,4 @@ func (w *world) byPrice() (names []string) {
 		return cmp.Or(cmp.Compare(prices[b], prices[a]), cmp.Compare(pods[a], pods[b]), strings.Compare(a, b))
 	})
 	return names
-}
-
-// cost is what the nodes cost with and without those that are emptied.
-func (w *world) cost(drained []*node) *Cost {
-	emptied := map[string]bool{}
-	for _, n := range drained {
-		emptied[n.Name] = n.Outcome == Emptied
-	}
-	c := &Cost{}
-	for _, n := range w.nodes {
-		price, known := objects.Price(n.Labels)
-		if !known {
-			c.Unpriced++
-			continue
-		}
-		c.BeforePerHour += price
-		if !emptied[n.Name] {
-			c.AfterPerHour += price
-		}
-	}
-	if c.Unpriced == len(w.nodes) {
-		return nil
-	}
-	return c
 }

@@ -5,16 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/cluster/eviction"
+	"kube-scheduler-simulator/simulator/questions/disruption"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
@@ -96,76 +92,10 @@ func (q *Question) complete() error {
 	return nil
 }
 
-// world is the state of the cluster as far as a drain looks at it.
-type world struct {
-	nodes   []*v1.Node
-	pods    []*v1.Pod
-	budgets []*policyv1.PodDisruptionBudget
-	// daemonSets are known if the cluster lists them: namespace/name.
-	daemonSets map[string]bool
-	// parallel has the StatefulSets that do not wait for one pod before they create the next: namespace/name.
-	parallel map[string]bool
-}
-
-func read(ctx context.Context, c Cluster) (*world, error) {
-	w := &world{daemonSets: map[string]bool{}, parallel: map[string]bool{}}
-	for _, kind := range []string{"Node", "Pod"} {
-		all, err := c.List(ctx, v1.SchemeGroupVersion.WithKind(kind), metav1.NamespaceAll)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range all {
-			switch o := o.(type) {
-			case *v1.Node:
-				w.nodes = append(w.nodes, o)
-			case *v1.Pod:
-				w.pods = append(w.pods, o)
-			}
-		}
-	}
-	budgets, err := c.List(ctx, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), metav1.NamespaceAll)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range budgets {
-		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
-			w.budgets = append(w.budgets, b)
-		}
-	}
-	sets, err := c.List(ctx, appsv1.SchemeGroupVersion.WithKind("DaemonSet"), metav1.NamespaceAll)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range sets {
-		if m, ok := o.(metav1.Object); ok {
-			w.daemonSets[m.GetNamespace()+"/"+m.GetName()] = true
-		}
-	}
-	stateful, err := c.List(ctx, appsv1.SchemeGroupVersion.WithKind("StatefulSet"), metav1.NamespaceAll)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range stateful {
-		if set, is := o.(*appsv1.StatefulSet); is && set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
-			w.parallel[set.Namespace+"/"+set.Name] = true
-		}
-	}
-	slices.SortFunc(w.nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(w.pods, comparePods)
-	slices.SortFunc(w.budgets, func(a, b *policyv1.PodDisruptionBudget) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	return w, nil
-}
-
-func comparePods(a, b *v1.Pod) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-}
-
 // chosen returns the names of the nodes to drain, in order.
-func (w *world) chosen(q *Question) (names []string, err error) {
+func (q *Question) chosen(w *disruption.World) (names []string, err error) {
 	there := map[string]bool{}
-	for _, n := range w.nodes {
+	for _, n := range w.Nodes {
 		there[n.Name] = true
 	}
 	if q.Selector != "" {
@@ -173,7 +103,7 @@ func (w *world) chosen(q *Question) (names []string, err error) {
 		if err != nil {
 			return nil, refuse("selector: %v", err)
 		}
-		for _, n := range w.nodes {
+		for _, n := range w.Nodes {
 			if selector.Matches(labels.Set(n.Labels)) {
 				names = append(names, n.Name)
 			}

@@ -2,10 +2,15 @@ package standalone
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/deschedule"
+	"kube-scheduler-simulator/simulator/questions/disruption"
 	"kube-scheduler-simulator/simulator/questions/drain"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
@@ -46,6 +51,28 @@ func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAns
 // Drain answers what a drain would do. The error is as that of drain.Ask.
 func (c *Cluster) Drain(ctx context.Context, q drain.Question) (*drain.Answer, error) {
 	answer, err := drain.Ask(ctx, c, q)
+	if err == nil {
+		answer.NotJudged = append(answer.NotJudged, c.reading.later.missing(autoscaler)...)
+	}
+	return answer, err
+}
+
+var _ deschedule.Finisher = (*Cluster)(nil)
+
+// Finished returns the pods that no longer run, by namespace and name.
+func (c *Cluster) Finished() (pods []*v1.Pod) {
+	for _, o := range c.state.finished {
+		if p, is := o.(*v1.Pod); is {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, disruption.ComparePods)
+	return pods
+}
+
+// Deschedule answers what the descheduler would do. The error is as that of deschedule.Ask.
+func (c *Cluster) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
+	answer, err := deschedule.Ask(ctx, c, q)
 	if err == nil {
 		answer.NotJudged = append(answer.NotJudged, c.reading.later.missing(autoscaler)...)
 	}

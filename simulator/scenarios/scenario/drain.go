@@ -215,13 +215,22 @@ func (r *run) remaining(targets []*target) ([]*target, error) {
 
 // evict deletes a pod unless a PodDisruptionBudget refuses it for now, or the API server never evicts it.
 func evict(r *run, pod *v1.Pod) (refusal, never string, err error) {
+	by, never, err := evictUnless(r, pod)
+	if by != "" {
+		refusal = fmt.Sprintf("PodDisruptionBudget %s does not allow the eviction of %s", by, pod.Name)
+	}
+	return refusal, never, err
+}
+
+// evictUnless is evict with the budget that refuses, as namespace/name.
+func evictUnless(r *run, pod *v1.Pod) (by, never string, err error) {
 	of, err := budgetsOf(r, pod)
 	if err != nil {
 		return "", "", err
 	}
-	by, never := eviction.Refuses(pod, podutil.IsPodReady(pod), of)
-	if by != nil {
-		return fmt.Sprintf("PodDisruptionBudget %s/%s does not allow the eviction of %s", by.Namespace, by.Name, pod.Name), "", nil
+	refuses, never := eviction.Refuses(pod, podutil.IsPodReady(pod), of)
+	if refuses != nil {
+		return refuses.Namespace + "/" + refuses.Name, "", nil
 	}
 	if never != "" {
 		return "", never, nil

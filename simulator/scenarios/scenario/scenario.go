@@ -154,18 +154,19 @@ type action interface {
 }
 
 var verbs = map[string]func() action{
-	"create":    func() action { return &create{} },
-	"apply":     func() action { return &create{merge: true} },
-	"patch":     func() action { return &patch{} },
-	"delete":    func() action { return &remove{} },
-	"configure": func() action { return &configure{} },
-	"drain":     func() action { return &drain{} },
-	"fail":      func() action { return &fail{} },
-	"recover":   func() action { return &fail{recover: true} },
-	"arrive":    func() action { return &arrive{} },
-	"advance":   func() action { return &advance{} },
-	"wait":      func() action { return &wait{} },
-	"expect":    func() action { return &expect{} },
+	"create":     func() action { return &create{} },
+	"apply":      func() action { return &create{merge: true} },
+	"patch":      func() action { return &patch{} },
+	"delete":     func() action { return &remove{} },
+	"configure":  func() action { return &configure{} },
+	"deschedule": func() action { return &deschedule{} },
+	"drain":      func() action { return &drain{} },
+	"fail":       func() action { return &fail{} },
+	"recover":    func() action { return &fail{recover: true} },
+	"arrive":     func() action { return &arrive{} },
+	"advance":    func() action { return &advance{} },
+	"wait":       func() action { return &wait{} },
+	"expect":     func() action { return &expect{} },
 }
 
 // Verbs returns the names of the verbs.

@@ -206,6 +206,8 @@ func (*seeds) schema() jsonSchema {
 	return jsonSchema{"anyOf": []jsonSchema{one, {"type": "array", "items": one}}}
 }
 
+func (*policySource) schema() jsonSchema { return jsonSchema{"type": []string{"string", "object"}} }
+
 func (*configurationSource) schema() jsonSchema {
 	return jsonSchema{"anyOf": []jsonSchema{{"type": "string", "examples": []string{DefaultConfiguration}}, {"type": "object"}}}
 }
@@ -254,16 +256,17 @@ func (s *Step) schema() jsonSchema {
 
 // verbDocs say what the verbs do.
 var verbDocs = map[string]string{
-	"create":    "Create objects.",
-	"apply":     "Create objects, or merge them with those that exist.",
-	"patch":     "Change an object.",
-	"delete":    "Delete objects.",
-	"configure": "Replace the scheduler's configuration.",
-	"drain":     "Empty nodes as kubectl drain does, within the budgets.",
-	"fail":      "Make nodes unreachable.",
-	"recover":   "Make failed nodes reachable again.",
-	"arrive":    "Create objects over time. The step itself takes no time.",
-	"advance":   "Let the cluster's time pass.",
-	"wait":      "Let time pass until the cluster has settled or an expression is true.",
-	"expect":    "Say what must be true now. A failed expectation does not end the run.",
+	"create":     "Create objects.",
+	"apply":      "Create objects, or merge them with those that exist.",
+	"patch":      "Change an object.",
+	"delete":     "Delete objects.",
+	"configure":  "Replace the scheduler's configuration.",
+	"deschedule": "Run the descheduler, and evict what it says, within the budgets.",
+	"drain":      "Empty nodes as kubectl drain does, within the budgets.",
+	"fail":       "Make nodes unreachable.",
+	"recover":    "Make failed nodes reachable again.",
+	"arrive":     "Create objects over time. The step itself takes no time.",
+	"advance":    "Let the cluster's time pass.",
+	"wait":       "Let time pass until the cluster has settled or an expression is true.",
+	"expect":     "Say what must be true now. A failed expectation does not end the run.",
 }

@@ -1550,6 +1550,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deschedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would the descheduler do with this policy?
+         * @description Which pods its plugins evict, in their order, who refuses an eviction, where each replacement lands or why it stays pending, and what the nodes look like afterwards. The descheduler's own code decides; each eviction is carried out on a copy before the next is decided. The same answer as that of simulator deschedule --dry-run. Nothing is evicted.
+         */
+        post: operations["askDeschedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -8230,6 +8250,194 @@ export interface components {
             before: unknown;
             after: unknown;
         };
+        /** @description Asks what the descheduler would do. */
+        Deschedule: {
+            /** @description A DeschedulerPolicy of descheduler/v1alpha2, in YAML or JSON. */
+            policy: string;
+            /** @description How often the descheduler runs, at most 20; 0 means once. */
+            rounds?: number;
+            /** @description How long one round begins after another; 0 means 300. */
+            intervalSeconds?: number;
+            /** @description How long a pod takes from its node to being ready; 0 means 10. */
+            startSeconds?: number;
+            /** @description How long an evicted pod takes to go; 0 means 1. */
+            stopSeconds?: number;
+        };
+        /** @description Says what the descheduler would do. Its JSON form is public. Lists are never null. Times are in seconds since the first round begins. */
+        DescheduleAnswer: {
+            apiVersion: string;
+            kind: string;
+            /** @description The answer in English, and stands alone. */
+            sentence: string;
+            summary: components["schemas"]["DescheduleSummary"];
+            /** @description The runs of the descheduler. */
+            rounds: components["schemas"]["DescheduleRound"][];
+            /** @description In the order in which they are made; those of pods that a replacement preempts come last. */
+            evictions: components["schemas"]["DescheduleEviction"][];
+            /** @description The evictions that a plugin asks for in vain, in their order. */
+            refused: components["schemas"]["DescheduleRefused"][];
+            /** @description The pods that no plugin of the first round may evict, by the descheduler's reason. */
+            protected: components["schemas"]["DescheduleProtected"][];
+            /** @description What the descheduler's own dry run would say: what the first round would evict if no replacement were scheduled and no budget were asked. */
+            dryRunWouldSay: components["schemas"]["DescheduleDryRun"][];
+            /** @description All nodes, by name. */
+            nodes: components["schemas"]["DescheduleNode"][];
+            /** @description The PodDisruptionBudgets that had a say. */
+            budgets: components["schemas"]["DrainBudget"][];
+            cost?: components["schemas"]["DrainCost"];
+            judged: components["schemas"]["DescheduleJudged"];
+            /** @description May make the answer another one. */
+            notJudged: components["schemas"]["WhyNotJudged"][];
+        };
+        /** @description Counts over all rounds. */
+        DescheduleSummary: {
+            /** @description The evictions of the descheduler. */
+            evicted: number;
+            /** @description Those that it asks for in vain. */
+            refused: number;
+            /** @description Replacements that land on another node. */
+            moved: number;
+            /** @description Those that land on the node that was left. */
+            back: number;
+            /** @description Those that find no node. */
+            pending: number;
+            /** @description Pods that no controller creates again. */
+            gone: number;
+            /** @description Pods that had ended before. */
+            ended: number;
+            /** @description Pods that replacements take the place of. */
+            preempted: number;
+            /** @description Nodes that have pods that are not of DaemonSets before, and none after. */
+            emptied: number;
+            /** @description What the descheduler's own dry run would evict. */
+            dryRun: number;
+            /** @description How many evictions of the first round the dry run misses, and has too many of. */
+            differs: number;
+            /** @description The last round evicts no pod. */
+            settles: boolean;
+            /** @description When the last replacement is ready. */
+            seconds: number;
+        };
+        /** @description One run of the descheduler. */
+        DescheduleRound: {
+            at: number;
+            evicted: number;
+            /** @description Why no plugin ran; absent if they did. */
+            skipped?: string;
+            /** @description Plugins that ended with an error, in the descheduler's words. */
+            failed?: string[];
+        };
+        /** @description The eviction of a pod, and what becomes of it. */
+        DescheduleEviction: {
+            /** @description Counts from 1. */
+            round: number;
+            /** @description Whose eviction it is; absent for a pod that is preempted. */
+            profile?: string;
+            /** @description Whose eviction it is; absent for a pod that is preempted. */
+            plugin?: string;
+            /** @description The plugin's; absent for most. */
+            reason?: string;
+            node: string;
+            namespace: string;
+            name: string;
+            /** @description The kind and the name of its controller; empty without one. */
+            owner?: string;
+            /**
+             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: nobody creates it again. blocked: it is not evicted. leaves: it terminates already. ended: it has succeeded or failed before, so its controller does not miss it.
+             * @enum {string}
+             */
+            fate: "moves" | "pending" | "gone" | "blocked" | "leaves" | "ended";
+            /** @description A replacement takes its place; the descheduler does not ask for it. */
+            preempted?: boolean;
+            /** @description When the eviction is first asked for. */
+            asked: number;
+            /** @description When it is made; absent for never. */
+            evicted?: number;
+            /** @description The PodDisruptionBudget, as namespace/name, that made it wait, or blocks it; absent for none. */
+            budget?: string;
+            /** @description Why the API server refuses it for good. */
+            error?: string;
+            /** @description Where the replacement lands. */
+            to?: string;
+            /** @description When it lands. */
+            placed?: number;
+            /** @description When it is ready. */
+            ready?: number;
+            /** @description The pod that its StatefulSet waits for before it creates the replacement. Absent for none. */
+            behind?: string;
+            /** @description Why the replacement finds no node. */
+            reasons?: components["schemas"]["WhyReason"][];
+        };
+        /** @description An eviction that a plugin asks for in vain. */
+        DescheduleRefused: {
+            round: number;
+            profile: string;
+            plugin: string;
+            namespace: string;
+            name: string;
+            node: string;
+            /**
+             * @description budget: a PodDisruptionBudget. limit: a limit of the policy. server: the API server, for good.
+             * @enum {string}
+             */
+            by: "budget" | "limit" | "server";
+            /** @description The budget, or why. */
+            text: string;
+        };
+        /** @description Pods that the evictor's filters keep for one reason. */
+        DescheduleProtected: {
+            /** @description The descheduler's. */
+            text: string;
+            /** @description How many there are. */
+            count: number;
+            /** @description The first of them, as namespace/name. */
+            pods: string[];
+        };
+        /** @description An eviction that the descheduler's own dry run would name. */
+        DescheduleDryRun: {
+            profile: string;
+            plugin: string;
+            namespace: string;
+            name: string;
+            node: string;
+            /** @description The first round evicts the pod, too. */
+            made: boolean;
+        };
+        /** @description A node before the first round, and when the last replacement is ready. */
+        DescheduleNode: {
+            name: string;
+            before: components["schemas"]["DescheduleUse"];
+            after: components["schemas"]["DescheduleUse"];
+        };
+        /** @description What the pods of a node ask for. */
+        DescheduleUse: {
+            pods: number;
+            /** @description In percent of what the node has to give; absent if it has none. */
+            cpu?: number;
+            /** @description In percent of what the node has to give; absent if it has none. */
+            memory?: number;
+        };
+        /** @description Says who judged, and what. */
+        DescheduleJudged: {
+            cluster: string;
+            /** Format: date-time */
+            at: string;
+            scheduler: string;
+            /** @description The version of the descheduler. */
+            descheduler: string;
+            /** @description Those that the policy enables. */
+            plugins: string[];
+            /** @description Those of the state. */
+            nodes: number;
+            pods: number;
+            /** @description The assumptions. */
+            intervalSeconds: number;
+            startSeconds: number;
+            stopSeconds: number;
+            seconds: number;
+            /** @description Says in English what the answer is not. */
+            note: string;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -8865,6 +9073,17 @@ export type UpgradeGateChange = components['schemas']['UpgradeGateChange'];
 export type UpgradeGate = components['schemas']['UpgradeGate'];
 export type UpgradePluginChange = components['schemas']['UpgradePluginChange'];
 export type UpgradeArgsChange = components['schemas']['UpgradeArgsChange'];
+export type Deschedule = components['schemas']['Deschedule'];
+export type DescheduleAnswer = components['schemas']['DescheduleAnswer'];
+export type DescheduleSummary = components['schemas']['DescheduleSummary'];
+export type DescheduleRound = components['schemas']['DescheduleRound'];
+export type DescheduleEviction = components['schemas']['DescheduleEviction'];
+export type DescheduleRefused = components['schemas']['DescheduleRefused'];
+export type DescheduleProtected = components['schemas']['DescheduleProtected'];
+export type DescheduleDryRun = components['schemas']['DescheduleDryRun'];
+export type DescheduleNode = components['schemas']['DescheduleNode'];
+export type DescheduleUse = components['schemas']['DescheduleUse'];
+export type DescheduleJudged = components['schemas']['DescheduleJudged'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -14521,6 +14740,84 @@ export interface operations {
                 };
             };
             503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    askDeschedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "policy": "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:\n- name: default\n  pluginConfig:\n  - name: RemoveDuplicates\n  plugins: {balance: {enabled: [RemoveDuplicates]}}\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Deschedule"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DescheduleAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What the question needs does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The descheduler would not take the policy, or a number is out of its range. The details name the fields, those of the policy below policy, with their lines in it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };

@@ -5,6 +5,8 @@ import { bodyOf, client } from './client'
 import type {
   Autoscale,
   AutoscaleAnswer,
+  Deschedule,
+  DescheduleAnswer,
   Drain,
   DrainAnswer,
   CapacityAnswer,
@@ -39,6 +41,11 @@ export function askAutoscale(question: Autoscale, signal?: AbortSignal): Promise
 /** What kubectl drain would do. */
 export function askDrain(question: Drain, signal?: AbortSignal): Promise<DrainAnswer> {
   return bodyOf(client.POST('/api/v1/drain', { body: question, signal }))
+}
+
+/** What the descheduler would do with a policy. */
+export function askDeschedule(question: Deschedule, signal?: AbortSignal): Promise<DescheduleAnswer> {
+  return bodyOf(client.POST('/api/v1/deschedule', { body: question, signal }))
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {

@@ -1,8 +1,17 @@
 // Sentences about a drain.
 
-import type { DrainAnswer, DrainBudget, DrainEviction, DrainNode } from '@/api/types'
+import type {
+  DescheduleAnswer,
+  DescheduleEviction,
+  DescheduleRefused,
+  DrainAnswer,
+  DrainBudget,
+  DrainEviction,
+  DrainNode,
+} from '@/api/types'
 import { t } from '@/i18n'
 import { formatDuration } from '@/kubernetes/time'
+import { fateOf } from './model/rebalance'
 
 export const listed = (parts: readonly string[]): string => parts.join(t('common.separator'))
 
@@ -36,3 +45,22 @@ export function becomes({ fate, to = '', ready = 0, budget = '', error = '' }: D
 
 export const budgetSays = ({ desired, expected, allowed }: DrainBudget): string =>
   t('drain.budgetSays', { desired, expected, allowed })
+
+export function rebalanceSentence({ summary, rounds }: Pick<DescheduleAnswer, 'summary' | 'rounds'>): string {
+  if (rounds[0]?.skipped) return t('drain.rebalance.say.skipped')
+  if (!summary.evicted && !summary.refused) return t('drain.rebalance.say.nothing')
+  const fates = (['moved', 'back', 'pending', 'gone', 'ended'] as const)
+    .filter((of) => summary[of])
+    .map((of) => t(`drain.rebalance.say.${of}`, { n: summary[of] }, summary[of]))
+  const evicted = t('drain.rebalance.say.evicted', { n: summary.evicted }, summary.evicted)
+  const parts = [fates.length ? t('drain.rebalance.say.with', { evicted, fates: listed(fates) }) : evicted]
+  if (summary.refused) parts.push(t('drain.rebalance.say.refused', { n: summary.refused }, summary.refused))
+  if (summary.emptied) parts.push(t('drain.rebalance.say.emptied', { n: summary.emptied }, summary.emptied))
+  return parts.map((part) => t('drain.rebalance.say.stop', { part })).join(t('common.sentenceGap'))
+}
+
+/** What becomes of the pod of an eviction. */
+export const landing = (eviction: DescheduleEviction): string =>
+  t(`drain.rebalance.fate.${fateOf(eviction)}`, { node: eviction.to ?? '', pod: eviction.behind ?? '' })
+
+export const refusedBy = ({ by, text }: DescheduleRefused): string => t(`drain.rebalance.by_.${by}`, { text })

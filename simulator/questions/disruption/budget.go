@@ -1,4 +1,4 @@
-package drain
+package disruption
 
 import (
 	"slices"
@@ -11,11 +11,32 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// budget is a PodDisruptionBudget while a drain is played.
+// Budget is a PodDisruptionBudget over time. Times are in seconds since the play begins.
+type Budget struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Desired is how many pods are to be healthy, of Expected.
+	Desired  int `json:"desired"`
+	Expected int `json:"expected"`
+	// Allowed is how many evictions it allows at first, and Steps are when that changes; of one second, the last.
+	Allowed int    `json:"allowed"`
+	Steps   []Step `json:"steps"`
+	// Waits are the evictions that it made wait, as namespace/name of their pods, and Blocks those that it never allows.
+	Waits  []string `json:"waits"`
+	Blocks []string `json:"blocks"`
+}
+
+// Step is how many evictions a budget allows from a time on.
+type Step struct {
+	At      int `json:"at"`
+	Allowed int `json:"allowed"`
+}
+
+// budget is a PodDisruptionBudget while evictions are played.
 type budget struct {
 	*policyv1.PodDisruptionBudget
 	selector labels.Selector
-	// desired is how many pods are to be healthy. It does not change: a drain scales nothing.
+	// desired is how many pods are to be healthy. It does not change: evictions scale nothing.
 	desired, expected int
 	out               Budget
 }
@@ -57,6 +78,8 @@ func desiredHealthy(of *policyv1.PodDisruptionBudget, expected int) int {
 	}
 	return 0
 }
+
+func (b *budget) name() string { return b.Namespace + "/" + b.PodDisruptionBudget.Name }
 
 // protects reports whether a pod is the budget's.
 func (b *budget) protects(p *v1.Pod) bool {

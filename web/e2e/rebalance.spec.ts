@@ -1,0 +1,76 @@
+// Rebalance: what the descheduler would do, and doing it.
+
+import { objections } from './axe'
+import { faults } from './boxes'
+import { expect, node, test } from './simulator'
+
+/** An answer takes a while on a busy machine. */
+const slow = { timeout: 30_000 }
+
+// The policy with a mistake.
+test.use({ allowed: [/status of 422/] })
+
+test(
+  'what the descheduler would do is seen beforehand, and carried out',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: 'web' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: {
+            containers: [{ name: 'c', image: 'registry.example.com/c:1', resources: { requests: { cpu: '500m' } } }],
+          },
+        },
+      },
+    }
+    const nodesOfPods = async () => {
+      const found = await simulator.kube<{ items: { spec: { nodeName?: string }; status: { phase: string } }[] }>(
+        'GET',
+        '/api/v1/namespaces/default/pods'
+      )
+      return found.items.filter(({ status }) => status.phase === 'Running').map(({ spec }) => spec.nodeName)
+    }
+    await simulator.kube('POST', '/api/v1/nodes', node('node-1', { cpu: '2' }))
+    await simulator.ready('node-1')
+    await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', deployment)
+    await expect(async () => expect(await nodesOfPods()).toEqual(['node-1', 'node-1'])).toPass(slow)
+    await simulator.kube('POST', '/api/v1/nodes', node('node-2', { cpu: '2' }))
+    await simulator.ready('node-2')
+
+    await page.goto(`${simulator.url}/drain`)
+    await page.getByRole('button', { name: 'Rebalance' }).click()
+    const sentence = page.getByTestId('rebalance-sentence')
+    await expect(sentence).toContainText('What will the descheduler do?', slow)
+    await expect(page.locator('.cm-content')).toBeVisible(slow)
+    expect(await objections(page)).toEqual([])
+
+    await page.getByTestId('example-duplicates').click()
+    await expect(sentence).toHaveText('The descheduler would evict 1 pod: 1 to another node.', slow)
+    await expect(page.getByTestId('rebalance-evictions').locator('[data-fate="moves"]')).toContainText('node-2')
+    await expect(page.getByTestId('rebalance-nodes').locator('[data-node="node-2"]')).toContainText('0 → 1')
+    await expect(page.getByTestId('rebalance-compared')).toContainText('the same 1 eviction')
+    expect(await objections(page)).toEqual([])
+    expect(await faults(page)).toEqual([])
+
+    // A mistake is shown at its line, and the answer to what was asked before goes.
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+End')
+    await page.keyboard.type('      - RemoveDuplicate')
+    await expect(sentence).toContainText('would not take this policy', slow)
+    await expect(page.locator('.cm-editor')).toContainText('did you mean RemoveDuplicates?', slow)
+    await page.getByTestId('example-duplicates').click()
+    await expect(sentence).toContainText('would evict 1 pod', slow)
+
+    await page.getByTestId('carry-out').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Carry it out here' }).click()
+    await expect(page.getByText('The descheduler has run')).toBeVisible(slow)
+    await expect(async () => expect((await nodesOfPods()).sort()).toEqual(['node-1', 'node-2'])).toPass(slow)
+    await expect(sentence).toContainText('would evict no pod', slow)
+  }
+)

@@ -85,11 +85,6 @@ func (d *doors) Load(ctx context.Context) (*upgrade.Load, error) {
 	return &upgrade.Load{Source: upgrade.Moment(ops), Cluster: d.Grounds().Cluster, Configuration: document}, nil
 }
 
-// Upgrade compares the decisions of two versions; see upgrade.Ask.
-func (d *doors) Upgrade(ctx context.Context, q upgrade.Question, progress func(upgrade.Progress)) (*upgrade.Answer, error) {
-	return upgrade.Ask(ctx, d, q, progress)
-}
-
 // Deschedule answers what the descheduler would do.
 func (d *doors) Deschedule(ctx context.Context, q deschedule.Question) (*deschedule.Answer, error) {
 	return deschedule.Ask(ctx, d, q)

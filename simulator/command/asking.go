@@ -59,6 +59,12 @@ func newAsking(usage, what string, with []Option) *asking {
 
 // sources adds the flags that say which cluster to ask.
 func (a *asking) sources() {
+	a.clusters()
+	a.flags.StringVar(&a.featureGates, "feature-gates", "", "Kubernetes feature `gates` of the scheduler, as A=true,B=false, when no simulator is asked")
+}
+
+// clusters is sources for a command that has gates of its own.
+func (a *asking) clusters() {
 	f := a.flags
 	f.StringVar(&a.server, "server", "http://"+app.DefaultListen, "`address` of the running simulator to ask")
 	f.StringVar(&a.tokenFile, "token-file", "", "`file` with the token of that simulator")
@@ -68,7 +74,6 @@ func (a *asking) sources() {
 	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig `file` of a cluster to ask instead of a simulator; it is only read, and never its secrets")
 	f.StringVar(&a.inContext, "context", "", "`context` of the kubeconfig (default: its current one)")
 	f.Float32Var(&a.qps, "qps", mirror.DefaultQPS, "maximum `number` of requests per second to that cluster")
-	f.StringVar(&a.featureGates, "feature-gates", "", "Kubernetes feature `gates` of the scheduler, as A=true,B=false, when no simulator is asked")
 }
 
 // change adds a flag whose values are changes to make, in the order of all such flags.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,12 +34,20 @@ func upgrades(with []Option) *cobra.Command {
 	f.StringVar(&a.schedulerConfig, "scheduler-config", "", "`file` with the KubeSchedulerConfiguration for both versions (default: the one of the cluster, or the default of each version)")
 	failOn := f.StringSlice("fail-on", nil, "exit with code 1 if there is a decision of one of these `classes`: "+strings.Join(classNames(), ", ")+", or any for all of them but same and tie")
 	output := f.StringP("output", "o", "text", "`format`: text, markdown, json or yaml")
-	a.sources()
+	fromGates := f.StringToString("from-gates", nil, "feature `gates` of the version before the upgrade, as A=true,B=false")
+	toGates := f.StringToString("to-gates", nil, "feature `gates` of the version after it")
+	a.clusters()
 	return f.takes(func(ctx context.Context, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("unknown argument %q (see --help)", args[0])
 		}
 		failing, err := failingClasses(*failOn)
+		if err == nil {
+			q.FromGates, err = gates("from-gates", *fromGates)
+		}
+		if err == nil {
+			q.ToGates, err = gates("to-gates", *toGates)
+		}
 		if err == nil {
 			err = a.upgrade(ctx, q, *output, failing)
 		}
@@ -69,6 +78,18 @@ func failingClasses(names []string) (out []upgrade.Class, err error) {
 		default:
 			return nil, fmt.Errorf("--fail-on: %q is none of %s and any", name, strings.Join(classNames(), ", "))
 		}
+	}
+	return out, nil
+}
+
+func gates(flag string, texts map[string]string) (map[string]bool, error) {
+	out := map[string]bool{}
+	for name, text := range texts {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %s=%s: want true or false", flag, name, text)
+		}
+		out[name] = on
 	}
 	return out, nil
 }
@@ -136,7 +157,11 @@ func (a *asking) upgrader(ctx context.Context) (upgrader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return target.(upgrader), nil
+	asked, ok := target.(upgrader)
+	if !ok {
+		return nil, fmt.Errorf("%s compares no versions", target.Name())
+	}
+	return asked, nil
 }
 
 // progressBar shows how far a comparison is, on a terminal.

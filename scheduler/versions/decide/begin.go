@@ -105,12 +105,13 @@ func setGates(b *wire.Begin) error {
 }
 
 func gates() []wire.Gate {
-	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	known, requires := utilfeature.DefaultMutableFeatureGate.GetAll(), dependencies()
 	out := make([]wire.Gate, 0, len(known))
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		spec := known[name]
 		out = append(out, wire.Gate{
 			Name: string(name), Default: spec.Default, On: utilfeature.DefaultFeatureGate.Enabled(name), Locked: spec.LockToDefault, Stage: string(spec.PreRelease),
+			Requires: requires[name],
 		})
 	}
 	return out

@@ -2,7 +2,10 @@
 
 package decide
 
-import "k8s.io/kubernetes/pkg/scheduler/framework"
+import (
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
 
 type (
 	plugin           = framework.Plugin
@@ -11,3 +14,6 @@ type (
 	nodePluginScores = framework.NodePluginScores
 	claimTracker     = framework.ResourceClaimTracker
 )
+
+// dependencies are not known in this version.
+func dependencies() map[featuregate.Feature][]string { return nil }

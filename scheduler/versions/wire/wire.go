@@ -127,6 +127,8 @@ type Gate struct {
 	Locked  bool   `json:"locked,omitempty"`
 	// Stage is ALPHA, BETA, DEPRECATED or empty, which means that it is generally available.
 	Stage string `json:"stage,omitempty"`
+	// Requires are gates that must be on if this one is. Kubernetes 1.34 knows of none.
+	Requires []string `json:"requires,omitempty"`
 }
 
 // Object says what this version does not know about an object that Set or Decide gave it.

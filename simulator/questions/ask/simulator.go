@@ -3,6 +3,8 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,6 +19,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/questions/upgrade"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 )
 
@@ -116,4 +119,43 @@ func (c *Client) StartRun(ctx context.Context, q runs.Request) (*runs.Entry, err
 func (c *Client) Run(ctx context.Context, id string) (*runs.Entry, error) {
 	e := &runs.Entry{}
 	return e, c.do(ctx, http.MethodGet, "/api/v1/runs/"+url.PathEscape(id), nil, e)
+}
+
+// upgradeLook is the pause between two looks at a comparison.
+const upgradeLook = 200 * time.Millisecond
+
+// Upgrade compares the decisions of two versions about the pods of the simulated cluster. If ctx ends, the comparison is canceled.
+func (c *Client) Upgrade(ctx context.Context, q upgrade.Question, progress func(upgrade.Progress)) (*upgrade.Answer, error) {
+	const path = "/upgrade"
+	started, err := post[upgrade.Job](ctx, c, path, q)
+	if err != nil {
+		return nil, err
+	}
+	look := time.NewTicker(upgradeLook)
+	defer look.Stop()
+	for {
+		var state struct {
+			Latest *upgrade.Job `json:"latest"`
+		}
+		if err := c.do(ctx, http.MethodGet, "/api/v1"+path, nil, &state); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		switch job := state.Latest; {
+		case ctx.Err() != nil:
+			_, err := c.fetch(context.WithoutCancel(ctx), http.MethodDelete, "/api/v1"+path, "application/json", nil)
+			return nil, errors.Join(context.Cause(ctx), err)
+		case job == nil || job.ID != started.ID || job.State == upgrade.Canceled:
+			return nil, fmt.Errorf("the comparison in %s was canceled", c.Name())
+		case job.State == upgrade.Failed:
+			return nil, errors.New(job.Error)
+		case job.State == upgrade.Ended:
+			return job.Answer, nil
+		case progress != nil:
+			progress(job.Progress)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
 }

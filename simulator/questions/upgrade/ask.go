@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ type Question struct {
 	To   string `json:"to,omitempty"`
 	// Configuration is a KubeSchedulerConfiguration in JSON or YAML for both versions; that of the cluster if it is empty.
 	Configuration string `json:"configuration,omitempty"`
+	// FromGates and ToGates set feature gates of one version, by name.
+	FromGates map[string]bool `json:"fromGates,omitempty"`
+	ToGates   map[string]bool `json:"toGates,omitempty"`
 }
 
 // Answer is a report with what it is about. Its JSON form is public.
@@ -95,7 +99,7 @@ func ask(ctx context.Context, c Cluster, q Question, options Options, progress f
 	if err := q.complete(load); err != nil {
 		return nil, err
 	}
-	options.From, options.To, options.Configuration = q.From, q.To, q.Configuration
+	options.From, options.To, options.Configuration, options.FromGates, options.ToGates = q.From, q.To, q.Configuration, q.FromGates, q.ToGates
 	all := 0
 	if err := load.Source(ctx, func(s Step) error {
 		if s.Decide != nil {
@@ -162,13 +166,20 @@ func (q *Question) complete(load *Load) error {
 	default:
 		return &QuestionError{"from", fmt.Sprintf("%s does not tell its version: say from which of %s", load.Cluster, strings.Join(versions.Minors(), ", "))}
 	}
-	if q.From == q.To {
-		return &QuestionError{"to", fmt.Sprintf("from %s to %s is no upgrade", q.From, q.To)}
+	if err := q.differs(); err != nil {
+		return err
 	}
 	if q.Configuration == "" {
 		q.Configuration, err = own(load.Configuration)
 	}
 	return err
+}
+
+func (q *Question) differs() error {
+	if q.From == q.To && maps.Equal(q.FromGates, q.ToGates) {
+		return &QuestionError{"to", fmt.Sprintf("from %s to %s with the same feature gates, no decision can change", q.From, q.To)}
+	}
+	return nil
 }
 
 // isNewer reports whether a version is later than all that there are.

@@ -33,7 +33,7 @@ func TestQuestionErrors(t *testing.T) {
 		"too old":         {Question{From: "1.33"}, Load{}, `no scheduler of Kubernetes "1.33": there are those of 1.34, 1.35, 1.36 and 1.37`},
 		"patch release":   {Question{From: "1.35.4"}, Load{}, `"1.35.4": name the minor version, 1.35; its scheduler is of one patch release, which the report names`},
 		"no word":         {Question{To: "next"}, Load{}, `no scheduler of Kubernetes "next": there are those of 1.34, 1.35, 1.36 and 1.37`},
-		"same":            {Question{From: "1.37"}, Load{}, "from 1.37 to 1.37 is no upgrade"},
+		"same":            {Question{From: "1.37"}, Load{}, "from 1.37 to 1.37 with the same feature gates, no decision can change"},
 		"unknown cluster": {Question{}, Load{Cluster: "a.yaml"}, "a.yaml does not tell its version: say from which of 1.34, 1.35, 1.36, 1.37"},
 		"old cluster":     {Question{}, Load{Cluster: "a.ksr", Version: "v1.31.2"}, "a.ksr is of Kubernetes v1.31.2, whose scheduler is not here: say from which of 1.34, 1.35, 1.36, 1.37"},
 		"newer recording": {Question{From: "1.35"}, Load{Cluster: "a.ksr", Version: "v1.38.0"},
@@ -152,7 +152,7 @@ func TestPrint(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	for _, want := range []string{"## Upgrade from 1.37 to 1.37\n", `prod\|eu`, "| Decisions |  | Share |", "### Causes"} {
+	for _, want := range []string{"## Upgrade from 1.37 to 1.37\n", `prod\|eu`, "| Class | Decisions | Share |", "### Causes"} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("no %q in\n%s", want, &markdown)
 		}

@@ -64,6 +64,9 @@ func gateChanges(from, to *wire.Started) []GateChange {
 		if a != nil && b != nil && a.On == b.On {
 			continue
 		}
+		if b == nil && a.On && a.Locked { // what it guarded stays on for good
+			continue
+		}
 		if on := (a != nil && a.On) || (b != nil && b.On); on {
 			out = append(out, GateChange{name, a, b})
 		}

@@ -72,6 +72,24 @@ func (c *comparison) nameGates(ctx context.Context, source Source) error {
 	return nil
 }
 
+// closed returns gates with the older version's values, and switches off what requires one that is off. Without that, the newer version would
+// refuse the set.
+func (c *comparison) closed(gates []string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range gates {
+		set[name] = c.gates[name]
+	}
+	for grown := true; grown; {
+		grown = false
+		for name, required := range c.requires {
+			if _, known := set[name]; !known && slices.ContainsFunc(required, func(r string) bool { on, known := set[r]; return known && !on }) {
+				set[name], grown = false, true
+			}
+		}
+	}
+	return set
+}
+
 var errEnough = errors.New("the example is decided")
 
 // becomes reports whether the newer version decides a cause's example as the older one, with some gates as the older one has them.
@@ -79,11 +97,7 @@ func (c *comparison) becomes(ctx context.Context, source Source, cause *Cause, g
 	if len(gates) == 0 {
 		return false, nil
 	}
-	set := map[string]bool{}
-	for _, name := range gates {
-		set[name] = c.gates[name]
-	}
-	v, err := c.newer(ctx, set)
+	v, err := c.newer(ctx, c.closed(gates))
 	if refused := (*versions.RefusedError)(nil); errors.As(err, &refused) {
 		return false, nil // gates depend on each other
 	}

@@ -105,8 +105,8 @@ func (q *Question) named() error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	if q.From == q.To {
-		return &QuestionError{"to", fmt.Sprintf("from %s to %s is no upgrade", q.From, q.To)}
+	if err := q.differs(); err != nil {
+		return err
 	}
 	for _, minor := range []string{q.From, q.To} {
 		if err := versions.Check(minor); err != nil {

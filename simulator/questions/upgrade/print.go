@@ -16,7 +16,7 @@ import (
 
 // words are the classes for people.
 var words = map[Class]string{
-	Same: "same node", Tie: "other node of an equal total", Moved: "other node", Lost: "fits no longer", Gained: "fits now", Reason: "fits in neither, for other reasons",
+	Same: "same decision", Tie: "other node of an equal total", Moved: "other node", Lost: "fits no longer", Gained: "fits now", Reason: "fits in neither, for other reasons",
 }
 
 // Words says what a class means.
@@ -89,7 +89,7 @@ func (a *Answer) sections() []section {
 }
 
 func (a *Answer) classes() section {
-	t := cireport.Table{Columns: []string{"Decisions", "", "Share"}}
+	t := cireport.Table{Columns: []string{"Class", "Decisions", "Share"}}
 	for _, class := range Classes() {
 		n := *a.Of(class)
 		t.Rows = append(t.Rows, []string{class.Words(), fmt.Sprint(n), share(n, a.Pods)})
@@ -216,12 +216,20 @@ func (a *Answer) configuration() []section {
 		before, after := changedArgs(p.Before, p.After)
 		plugins.Rows = append(plugins.Rows, []string{p.Profile, "arguments of " + p.Plugin, before, after})
 	}
+	further := 0
 	gates := cireport.Table{Columns: []string{"Feature gate", a.From.Minor, a.To.Minor, "Pods"}}
 	// Those behind a difference come first.
 	for _, g := range slices.SortedStableFunc(slices.Values(a.Changes.Gates), func(x, y GateChange) int { return a.behind(y.Name) - a.behind(x.Name) }) {
+		if len(gates.Rows) == gatesShown && a.behind(g.Name) == 0 {
+			further++
+			continue
+		}
 		gates.Rows = append(gates.Rows, []string{g.Name, gate(g.Before), gate(g.After), fmt.Sprint(a.behind(g.Name))})
 	}
 	out := []section{{title: "Configuration in effect", table: plugins}, {title: "Feature gates that differ", table: gates}}
+	if further > 0 {
+		out[1].lines = []string{fmt.Sprintf("Further gates that changed no decision here: %d. The JSON lists them.", further)}
+	}
 	for i, nothing := range []string{"The same plugins run with the same weights and arguments.", "The same feature gates are on."} {
 		if len(out[i].table.Rows) == 0 {
 			out[i] = section{title: out[i].title, lines: []string{nothing}}
@@ -229,6 +237,9 @@ func (a *Answer) configuration() []section {
 	}
 	return out
 }
+
+// gatesShown bounds the gates that are shown although no decision differs because of them.
+const gatesShown = 10
 
 // behind counts the pods whose decisions differ because of a gate.
 func (a *Answer) behind(gate string) (pods int) {

@@ -3,8 +3,10 @@ package upgrade
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +137,33 @@ func TestKnownDifferences(t *testing.T) {
 			source: steps(node("a", "4", "8Gi", tainted), asked(t, "p", "1", "1Gi", object{"tolerations": []any{object{"key": "level", "operator": "Gt", "value": "3", "effect": "NoSchedule"}}})),
 			gates:  comparing, since: "1.35", want: brief{Gained, "filter", "TaintToleration", true, "TaintTolerationComparisonOperators", 1},
 		},
+		// A node that has the device of the first alternative scores higher than one that has only the second's.
+		"score of prioritized lists": {
+			source: steps(append(devices(map[string]object{"small": {"name": "small-0"}, "large": {"name": "large-0"}}), claimOf("gpu", object{"name": "gpu", "firstAvailable": []any{
+				object{"name": "first", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "selectors": []any{object{"cel": object{"expression": `device.driver == "large.example"`}}}},
+				object{"name": "second", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1},
+			}}), user(t, "p", "gpu"))...),
+			since: "1.35", want: brief{Tie, "score", "DynamicResources", true, "", 1},
+		},
+		"device taints": {
+			source: steps(append(devices(map[string]object{"a": {"name": "gpu-0", "taints": []any{object{"key": "broken", "effect": "NoSchedule"}}}}), claimOf("gpu", exactly), user(t, "p", "gpu"))...),
+			since:  "1.36", want: brief{Lost, "filter", "DynamicResources", true, "DRADeviceTaints", 1},
+		},
+		"extended resources by devices": {
+			source: steps(append(devices(map[string]object{"a": {"name": "gpu-0"}}), asked(t, "p", "1", "1Gi", object{"containers": []any{object{"name": "main", "image": "registry.example/app:1",
+				"resources": object{"requests": object{"cpu": "1", "gpu.example/device": "1"}, "limits": object{"gpu.example/device": "1"}}}}}))...),
+			since: "1.36", want: brief{Gained, "filter", "NodeResourcesFit", true, "DRAExtendedResource", 1},
+		},
+		"declared features": {
+			source: steps(node("a", "4", "8Gi"), asked(t, "p", "1", "1Gi", object{"containers": []any{object{"name": "main", "image": "registry.example/app:1", "restartPolicy": "Never",
+				"restartPolicyRules": []any{object{"action": "RestartAllContainers", "exitCodes": object{"operator": "In", "values": []any{1}}}}}}})),
+			since: "1.36", want: brief{Lost, "filter", "NodeDeclaredFeatures", true, "NodeDeclaredFeatures", 1},
+		},
+		// The driver asks to keep its volumes off nodes where it does not run.
+		"node without the CSI driver": {
+			source: steps(append(bound(), node("a", "4", "8Gi"), withClaim(t, "db"))...),
+			since:  "1.37", want: brief{Lost, "filter", "NodeVolumeLimits", true, "VolumeLimitScaling", 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			minors := versions.Minors()
@@ -178,21 +207,45 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// bound has a claim whose volume any node can reach, of a driver that wants its pods only where it runs.
+func bound() []Step {
+	claim := object{"namespace": "default", "name": "data", "uid": "data"}
+	return []Step{
+		{Set: object{"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": object{"name": "disk.example"}, "spec": object{"preventPodSchedulingIfMissing": true}}},
+		{Set: object{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": "disk"}, "spec": object{"accessModes": []any{"ReadWriteOnce"}, "capacity": object{"storage": "10Gi"},
+			"claimRef": claim, "csi": object{"driver": "disk.example", "volumeHandle": "disk"}}, "status": object{"phase": "Bound"}}},
+		{Set: object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": merged(object{"resourceVersion": "1", "annotations": object{"pv.kubernetes.io/bind-completed": "yes"}}, claim),
+			"spec": object{"storageClassName": "", "volumeName": "disk", "accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "10Gi"}}}, "status": object{"phase": "Bound"}}},
+	}
+}
+
+var exactly = object{"name": "gpu", "exactly": object{"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+
+// devices has a class, and a node for each device, whose driver has the node's name.
+func devices(of map[string]object) []Step {
+	out := []Step{{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": object{"name": "gpu"}, "spec": object{"extendedResourceName": "gpu.example/device"}}}}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, node(name, "8", "16Gi"), Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": object{"name": name},
+			"spec": object{"driver": name + ".example", "nodeName": name, "pool": object{"name": name, "generation": 1, "resourceSliceCount": 1}, "devices": []any{of[name]}}}})
+	}
+	return out
+}
+
+func claimOf(name string, request object) Step {
+	return Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": object{"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
+		"spec": object{"devices": object{"requests": []any{request}}}}}
+}
+
+func user(t *testing.T, name, claim string) Step {
+	t.Helper()
+	return asked(t, name, "1", "1Gi", object{"resourceClaims": []any{object{"name": "gpu", "resourceClaimName": claim}}})
+}
+
 // TestDevices: what a placed pod has allocated is taken in every version, although each keeps it otherwise.
 func TestDevices(t *testing.T) {
 	dir := schedulersDir(t)
-	claim := func(name string) Step {
-		return Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": object{"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
-			"spec": object{"devices": object{"requests": []any{object{"name": "gpu", "exactly": object{"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}}}}}}
-	}
-	user := func(name, claim string) Step {
-		return asked(t, name, "1", "1Gi", object{"resourceClaims": []any{object{"name": "gpu", "resourceClaimName": claim}}})
-	}
-	source := steps(node("a", "8", "16Gi"), node("b", "8", "16Gi"),
-		Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": object{"name": "gpu"}}},
-		Step{Set: object{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": object{"name": "a"},
-			"spec": object{"driver": "gpu.example", "nodeName": "a", "pool": object{"name": "a", "generation": 1, "resourceSliceCount": 1}, "devices": []any{object{"name": "gpu-0"}}}}},
-		claim("one"), claim("two"), user("p", "one"), user("q", "one"), user("r", "two"))
+	source := steps(append(devices(map[string]object{"a": {"name": "gpu-0"}}), node("b", "8", "16Gi"), claimOf("one", exactly), claimOf("two", exactly),
+		user(t, "p", "one"), user(t, "q", "one"), user(t, "r", "two"))...)
 	for _, from := range versions.Minors() {
 		var fits []bool
 		report, err := Compare(t.Context(), source, Options{From: from, To: versions.Own, Dir: dir, decided: func(before, after *wire.Decision) {

@@ -219,7 +219,7 @@ func Compare(ctx context.Context, source Source, options Options) (*Report, erro
 	if options.start == nil {
 		options.start = versions.Start
 	}
-	c := &comparison{options: options, causes: map[string]*Cause{}, profiles: map[string]bool{}}
+	c := &comparison{options: options, causes: map[string]*Cause{}, requires: map[string][]string{}, profiles: map[string]bool{}}
 	ours := c.ours(source)
 	if err := c.decide(ctx, ours); err != nil {
 		return nil, err
@@ -241,6 +241,8 @@ type comparison struct {
 	placed []string
 	// gates are those whose values differ, with the older version's value.
 	gates map[string]bool
+	// requires are the gates that must be on if a gate of the newer version is, and that may be switched off.
+	requires map[string][]string
 	// profiles are the names of the configuration's profiles.
 	profiles map[string]bool
 	// others counts the latest pass' decisions that no profile makes.
@@ -320,6 +322,11 @@ func (c *comparison) decide(ctx context.Context, source Source) (err error) {
 	}
 	c.report.Changes = changesOf(p.from.Started(), p.to.Started())
 	c.gates = gatesOf(p.from.Started(), p.to.Started())
+	for _, g := range p.to.Started().Gates {
+		if !g.Locked && len(g.Requires) > 0 {
+			c.requires[g.Name] = g.Requires
+		}
+	}
 	err = source(ctx, func(s Step) error {
 		if err := ctx.Err(); err != nil {
 			return err

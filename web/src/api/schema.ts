@@ -7951,6 +7951,14 @@ export interface components {
             to?: string;
             /** @description A KubeSchedulerConfiguration in JSON or YAML. Absent: the one in force. */
             configuration?: string;
+            /** @description Feature gates of the version before the upgrade, by name. */
+            fromGates?: {
+                [key: string]: boolean;
+            };
+            /** @description Feature gates of the version after it, by name. */
+            toGates?: {
+                [key: string]: boolean;
+            };
         };
         /** @description What can be asked, and the latest comparison. */
         UpgradeState: {
@@ -8234,6 +8242,8 @@ export interface components {
             locked?: boolean;
             /** @description ALPHA, BETA or DEPRECATED. Absent: generally available. */
             stage?: string;
+            /** @description Gates that must be on if this one is. */
+            requires?: string[];
         };
         /** @description An extension point. */
         UpgradePluginChange: {

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/judge/original"
 )
@@ -55,7 +57,14 @@ func (c *court) close() {
 	c.own.stop()
 }
 
+// configure waits for what earlier scenarios leave to be gone: Kueue 0.17.0 crashes if it starts with fair sharing while a ClusterQueue of
+// theirs loses its cohort.
 func (c *court) configure(ctx context.Context, fair bool) error {
+	for _, one := range []*cluster{c.original, c.own} {
+		if err := one.cleared(ctx); err != nil {
+			return err
+		}
+	}
 	return errors.Join(c.original.startManager(ctx, c.kueue, c.manager, fair), c.own.configure(ctx, fair))
 }
 
@@ -75,6 +84,28 @@ func (c *cluster) furnish(ctx context.Context) error {
 		}
 	}
 	return errors.Join(c.addPulse(ctx), c.addPulse(ctx))
+}
+
+// cleared returns once the ClusterQueues of all scenarios are gone. Each stays as long as it has workloads.
+func (c *cluster) cleared(ctx context.Context) error {
+	var left []string
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		var all kueue.ClusterQueueList
+		if err := c.client.List(ctx, &all); err != nil {
+			return false, err
+		}
+		left = nil
+		for i := range all.Items {
+			if name := all.Items[i].Name; name != pulseMark {
+				left = append(left, name)
+			}
+		}
+		return len(left) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: the ClusterQueues %v stay: %w", filepath.Base(c.name), left, err)
+	}
+	return nil
 }
 
 // run is a scenario that was played before both Kueues.

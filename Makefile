@@ -66,8 +66,9 @@ $(SCHEDULERS:%=scheduler-%): scheduler-%:
 	$(call GO_BUILD,bin/scheduler-$*,$(if $(wildcard scheduler/versions/kubernetes-$*.mod),-modfile=scheduler/versions/kubernetes-$*.mod -tags=grpcnotrace$(comma)kubernetes$(subst .,,$*)) ./scheduler/versions/scheduler)
 
 # The tests of the schedulers of other versions skip themselves elsewhere, because they need all of them.
-test-versions: schedulers ## the schedulers of Kubernetes 1.34 to 1.37 against each other: what is known to differ, and what must not
+test-versions: build schedulers ## the schedulers of Kubernetes 1.34 to 1.37 against each other: what is known to differ, and what must not
 	SCHEDULERS_DIR=$(abspath bin) OPENB=$(OPENB) $(GO) test -vet=off -timeout 60m -ldflags='-s -w' -count 1 ./scheduler/versions ./simulator/questions/upgrade
+	SCHEDULERS_DIR=$(abspath bin) $(GO_TEST) -count 1 -run '^TestPages$$/^before-an-upgrade$$' ./simulator/docs
 
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.

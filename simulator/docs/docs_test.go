@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 // of `make test` cover, and many start several simulators, so that only make test-all types them.
 var quickPages = []string{"learn.md", "pending.md", "reference/flags.md", "scenarios.md"}
 
+// schedulersPage needs programs that take up to ten minutes each to build.
+const schedulersPage = "before-an-upgrade.md"
+
 // TestPages types the commands of each page.
 func TestPages(t *testing.T) {
 	pages := markdown(t, ".")
@@ -38,6 +41,9 @@ func TestPages(t *testing.T) {
 			t.Parallel()
 			if !slices.Contains(quickPages, path) {
 				clustertest.Slow(t)
+			}
+			if path == schedulersPage && os.Getenv("SCHEDULERS_DIR") == "" {
+				t.Skip("skipped: it needs the schedulers of other versions of Kubernetes. `make test-versions` builds them and types this page")
 			}
 			content, err := os.ReadFile(path)
 			if err != nil {
@@ -117,7 +123,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	// A simulator without --listen serves at the address that replaces the default one, and questions go there.
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in
-  *--listen*|*--server*|*--help*|bench*|record*|run*|lesson*|compare*|sweep*|version*) exec programs/simulator "$@" ;;
+  *--listen*|*--server*|*--help*|bench*|record*|run*|lesson*|compare*|sweep*|upgrade*|version*) exec programs/simulator "$@" ;;
   mcp*--state*|mcp*--kubeconfig*|submit*--state*|submit*--kubeconfig*|autoscale*--state*|autoscale*--kubeconfig*|drain*--state*|drain*--kubeconfig*|deschedule*--state*|deschedule*--kubeconfig*|why*--state*|why*--recording*|why*--kubeconfig*|whatif*--state*|whatif*--recording*|whatif*--kubeconfig*|capacity*--state*|capacity*--recording*|capacity*--kubeconfig*) exec programs/simulator "$@" ;;
   why*|submit*|autoscale*|drain*|deschedule*|whatif*|capacity*|report*|mcp*) exec programs/simulator "$@" --server http://127.0.0.1:%[1]s ;;
   *) exec programs/simulator "$@" --listen 127.0.0.1:%[1]s ;;

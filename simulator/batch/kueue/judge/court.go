@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/judge/original"
@@ -57,13 +58,11 @@ func (c *court) close() {
 	c.own.stop()
 }
 
-// configure waits for what earlier scenarios leave to be gone: Kueue 0.17.0 crashes if it starts with fair sharing while a ClusterQueue of
-// theirs loses its cohort.
+// configure starts the original anew, and configures the built-in queues.
 func (c *court) configure(ctx context.Context, fair bool) error {
-	for _, one := range []*cluster{c.original, c.own} {
-		if err := one.cleared(ctx); err != nil {
-			return err
-		}
+	c.original.manager.Stop()
+	if err := errors.Join(c.kueue.Forget(ctx, c.original.client), c.original.sweep(ctx)); err != nil {
+		return err
 	}
 	return errors.Join(c.original.startManager(ctx, c.kueue, c.manager, fair), c.own.configure(ctx, fair))
 }
@@ -86,24 +85,31 @@ func (c *cluster) furnish(ctx context.Context) error {
 	return errors.Join(c.addPulse(ctx), c.addPulse(ctx))
 }
 
-// cleared returns once the ClusterQueues of all scenarios are gone. Each stays as long as it has workloads.
-func (c *cluster) cleared(ctx context.Context) error {
-	var left []string
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		var all kueue.ClusterQueueList
-		if err := c.client.List(ctx, &all); err != nil {
-			return false, err
+// sweep removes the workloads and ClusterQueues that earlier scenarios left behind, while no Kueue runs. Kueue 0.17.0 crashes if it starts
+// with fair sharing while a ClusterQueue of theirs has lost its cohort.
+func (c *cluster) sweep(ctx context.Context) error {
+	var workloads kueue.WorkloadList
+	var queues kueue.ClusterQueueList
+	if err := errors.Join(c.client.List(ctx, &workloads), c.client.List(ctx, &queues)); err != nil {
+		return err
+	}
+	var left []client.Object
+	for i := range workloads.Items {
+		if workloads.Items[i].Namespace != pulseMark {
+			left = append(left, &workloads.Items[i])
 		}
-		left = nil
-		for i := range all.Items {
-			if name := all.Items[i].Name; name != pulseMark {
-				left = append(left, name)
-			}
+	}
+	for i := range queues.Items {
+		if queues.Items[i].Name != pulseMark {
+			left = append(left, &queues.Items[i])
 		}
-		return len(left) == 0, nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s: the ClusterQueues %v stay: %w", filepath.Base(c.name), left, err)
+	}
+	for _, o := range left {
+		err := errors.Join(client.IgnoreNotFound(c.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`)))),
+			client.IgnoreNotFound(c.client.Delete(ctx, o)))
+		if err != nil {
+			return fmt.Errorf("removing %s: %w", o.GetName(), err)
+		}
 	}
 	return nil
 }

@@ -133,20 +133,25 @@ func ask(ctx context.Context, c Cluster, q Question, options Options, progress f
 
 // check finds what is wrong whatever the cluster is.
 func (q *Question) check() error {
-	for field, value := range map[string]*string{"from": &q.From, "to": &q.To} {
-		if *value == "" {
+	for _, side := range q.sides() {
+		if side.minor == "" {
 			continue
 		}
-		minor, err := versions.MinorOf(*value)
+		minor, err := versions.MinorOf(side.minor)
 		if err != nil {
-			return &QuestionError{field, err.Error()}
+			return &QuestionError{side.field, err.Error()}
 		}
-		if minor != *value {
-			return &QuestionError{field, fmt.Sprintf("%q: name the minor version, %s; its scheduler is of one patch release, which the report names", *value, minor)}
+		if minor != side.minor {
+			return &QuestionError{side.field, fmt.Sprintf("%q: name the minor version, %s; its scheduler is of one patch release, which the report names", side.minor, minor)}
 		}
 	}
 	return nil
 }
+
+type side struct{ field, minor string }
+
+// sides are both versions in the order in which mistakes are reported.
+func (q *Question) sides() [2]side { return [2]side{{"from", q.From}, {"to", q.To}} }
 
 // complete fills in what the cluster decides.
 func (q *Question) complete(load *Load) error {

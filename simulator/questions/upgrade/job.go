@@ -97,9 +97,9 @@ func (j *Jobs) start(c Cluster, file string, q Question, release func()) (Job, e
 
 // named finds what is wrong with a question that names both versions, and whether their schedulers are built.
 func (q *Question) named() error {
-	for field, minor := range map[string]string{"from": q.From, "to": q.To} {
-		if minor == "" {
-			return &QuestionError{field, fmt.Sprintf("%s is missing: name a minor version, such as %s", field, versions.Own)}
+	for _, side := range q.sides() {
+		if side.minor == "" {
+			return &QuestionError{side.field, fmt.Sprintf("%s is missing: name a minor version, such as %s", side.field, versions.Own)}
 		}
 	}
 	if err := q.check(); err != nil {

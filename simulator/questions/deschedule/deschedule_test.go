@@ -285,8 +285,8 @@ round at 0: the descheduler wants at least two ready nodes, and there is one
 }
 
 // TestDryRunErrs: the descheduler's own dry run evicts nothing and schedules nothing, so what it says next is wrong. RemovePodsViolatingNodeAffinity
-// sends w2 from a to b, the only node for it. That makes b fuller than 50 %, and LowNodeUtilization moves a pod from b to c; a dry run, in which w2 has
-// gone, sees b as it was.
+// sends w2 from a to b, the only node for it. That makes b fuller than 50 %, and LowNodeUtilization moves a pod from b to c; a dry run
+// removes w2 from its view and does not place it on b, so it sees b as before.
 func TestDryRunErrs(t *testing.T) {
 	state := node("a", "za") + node("b", "zb") + strings.Replace(node("c", "zc"), `cpu: "4", memory: 8Gi`, `cpu: "8", memory: 8Gi`, 2) +
 		pod{name: "w1", on: "a", app: "web", cpu: "1"}.String() + pod{name: "w2", on: "a", app: "web", cpu: "1", spec: inZoneB}.String() +

@@ -51,7 +51,7 @@ type History struct {
 
 var _ upgrade.Cluster = History{}
 
-// Load reads the recording's header. Its source reads the changes anew each time.
+// Load reads the recording's header. Each pass over its source reads the changes from the file again.
 func (h History) Load(ctx context.Context) (*upgrade.Load, error) {
 	l := &upgrade.Load{Cluster: filepath.Base(h.File), Source: func(ctx context.Context, do func(upgrade.Step) error) error {
 		return h.open(func(r *replay.Recording) error { return decisions(ctx, r.Read(), do) })
@@ -94,8 +94,8 @@ func (h History) open(do func(*replay.Recording) error) error {
 	return nil
 }
 
-// decisions yields the changes of a recording. Before the change that gives a pod its node comes the decision about the pod as it was until
-// then; after the change by which the scheduler first says that the pod is unschedulable, the decision about it as it is.
+// decisions yields the changes of a recording. The decision about a pod comes before the change that binds the pod to its node,
+// and after the change that first marks the pod unschedulable.
 func decisions(ctx context.Context, r *replay.Reader, do func(upgrade.Step) error) error {
 	for {
 		if err := ctx.Err(); err != nil {

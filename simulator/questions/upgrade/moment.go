@@ -18,9 +18,9 @@ import (
 
 // Moment returns the steps that decide about every pod in the state of one moment, given as the operations that make it up.
 //
-// A pod that has a node is decided about as if it alone were pending; it stays where it is. Its volumes and claims stay bound. Then the
-// pending pods follow by priority, and among equals by age, and each is placed where the older version puts it. Pods that are being deleted,
-// and those that a kubelet runs from its own files, are not decided about. The caller does not change the objects.
+// Both versions decide about each pod that has a node as if it alone were pending; the pod stays where it is, and its volumes and claims stay
+// bound. Then they decide about the pending pods by priority, and among equals by age, and each goes where the older version puts it. Moment
+// leaves out pods that are being deleted, and those that a kubelet runs from its own files. The caller does not change the objects.
 func Moment(ops []feed.Operation) Source {
 	var bound, pending []*v1.Pod
 	for _, op := range ops {

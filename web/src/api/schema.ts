@@ -7791,7 +7791,7 @@ export interface components {
             /** @description The kind and the name of its controller; empty without one. */
             owner?: string;
             /**
-             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: nobody creates it again. blocked: it is not evicted. leaves: it terminates already.
+             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: no controller recreates it. blocked: it is not evicted. leaves: it terminates already.
              * @enum {string}
              */
             fate: "moves" | "pending" | "gone" | "blocked" | "leaves";
@@ -8353,7 +8353,7 @@ export interface components {
             /** @description The kind and the name of its controller; empty without one. */
             owner?: string;
             /**
-             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: nobody creates it again. blocked: it is not evicted. leaves: it terminates already. ended: it has succeeded or failed before, so its controller does not miss it.
+             * @description moves: its replacement finds a node. pending: its replacement finds none. gone: no controller recreates it. blocked: it is not evicted. leaves: it terminates already. ended: it has succeeded or failed before, so its controller does not miss it.
              * @enum {string}
              */
             fate: "moves" | "pending" | "gone" | "blocked" | "leaves" | "ended";

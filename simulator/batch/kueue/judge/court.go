@@ -58,7 +58,7 @@ func (c *court) close() {
 	c.own.stop()
 }
 
-// configure starts the original anew, and configures the built-in queues.
+// configure restarts the original and configures the built-in queues.
 func (c *court) configure(ctx context.Context, fair bool) error {
 	c.original.manager.Stop()
 	if err := errors.Join(c.kueue.Forget(ctx, c.original.client), c.original.sweep(ctx)); err != nil {

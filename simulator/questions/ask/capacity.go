@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // PrintCapacity prints how many more of a pod fit. pod is its name, for people.
@@ -67,7 +68,7 @@ func (p *printer) cost(c capacity.Cost) {
 		p.line("One of the pods takes $%.4g an hour of the price of its node.", *c.PerPodHour)
 	}
 	if c.Unpriced > 0 {
-		p.line("Left out: %s without a price.", plural(c.Unpriced, "node"))
+		p.line("Left out: %s without a price.", why.Plural(c.Unpriced, "node"))
 	}
 }
 
@@ -79,12 +80,12 @@ func together(g capacity.Group) string {
 	case g.Bound >= g.Minimum:
 		return fmt.Sprintf("The PodGroup %s has the %d members that it needs, so each of them may run.", g.Name, g.Minimum)
 	default:
-		return fmt.Sprintf("The PodGroup %s needs %d members: there is room for %s of that size.", g.Name, g.Minimum, plural(g.Places/g.Minimum, "group"))
+		return fmt.Sprintf("The PodGroup %s needs %d members: there is room for %s of that size.", g.Name, g.Minimum, why.Plural(g.Places/g.Minimum, "group"))
 	}
 }
 
 func needed(n capacity.Needed) string {
-	more := strings.Replace(plural(n.Nodes, "node")+" like "+n.Like, " node", " more node", 1)
+	more := strings.Replace(why.Plural(n.Nodes, "node")+" like "+n.Like, " node", " more node", 1)
 	switch {
 	case n.Enough && n.Nodes == 0:
 		return fmt.Sprintf("There is room for %d already.", n.For)

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 type Format string
@@ -70,14 +71,7 @@ func (p *printer) table(headers []string, fill func(table)) {
 
 // asked says what an answer is about, so that nobody takes it for what happened.
 func (p *printer) asked(target Target, s whatif.State) {
-	p.line("Asked of %s: %s, %s. Nothing was changed.", target.Name(), plural(s.Nodes, "node"), plural(s.Pods, "pod"))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	p.line("Asked of %s: %s, %s. Nothing was changed.", target.Name(), why.Plural(s.Nodes, "node"), why.Plural(s.Pods, "pod"))
 }
 
 func encode(w io.Writer, answer any, format Format) error {

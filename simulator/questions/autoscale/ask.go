@@ -187,7 +187,7 @@ func (a *asking) rounds(ctx context.Context, state, as dryrun.State, now time.Ti
 	defer cancel()
 	rounds, err := dryrun.Play(bounded, dryrun.RoundsQuestion{State: state, Provider: a.provider, Was: as.NodePools, Now: now})
 	if err == nil && !rounds.Complete {
-		a.unjudged("rounds", fmt.Sprintf("After %s the autoscaler still had something to do.", plural(len(rounds.Rounds), "round")))
+		a.unjudged("rounds", fmt.Sprintf("After %s the autoscaler still had something to do.", why.Plural(len(rounds.Rounds), "round")))
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -251,7 +251,7 @@ func (a *asking) askScheduler(ctx context.Context) error {
 		}
 	}
 	if foreign > 0 {
-		a.unjudged("scheduler", fmt.Sprintf("kube-scheduler does not decide about %s alone, so nobody compared it with the autoscaler.", plural(foreign, "pod")))
+		a.unjudged("scheduler", fmt.Sprintf("kube-scheduler does not decide about %s alone, so nobody compared it with the autoscaler.", why.Plural(foreign, "pod")))
 	}
 	return nil
 }

@@ -6,14 +6,8 @@ import (
 	"strings"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
 
 // dollars is a price with as many digits as small ones need.
 func dollars(price float64) string {
@@ -44,7 +38,7 @@ func (a *Answer) sentence() string {
 		if s.NewNode == s.Pods {
 			of = capital(these(s.Pods))
 		}
-		text = fmt.Sprintf("%s would get a new node: %s for %s an hour.", of, plural(a.Cost.NewNodes, "node"), dollars(a.Cost.NewPricePerHour))
+		text = fmt.Sprintf("%s would get a new node: %s for %s an hour.", of, why.Plural(a.Cost.NewNodes, "node"), dollars(a.Cost.NewPricePerHour))
 	}
 	var parts []string
 	if s.ExistingNode > 0 {
@@ -60,7 +54,7 @@ func (a *Answer) sentence() string {
 		text += " " + capital(strings.Join(parts, "; ")) + "."
 	}
 	if s.Disagreements > 0 {
-		text += fmt.Sprintf(" About %s the scheduler disagrees.", plural(s.Disagreements, "pod"))
+		text += fmt.Sprintf(" About %s the scheduler disagrees.", why.Plural(s.Disagreements, "pod"))
 	}
 	if len(a.Nodes) > 0 {
 		text += " " + a.nodesSentence()
@@ -77,9 +71,9 @@ func (a *Answer) nodesSentence() string {
 		}
 	}
 	if gone == 0 {
-		return fmt.Sprintf("Of %s none could go.", plural(len(a.Nodes), "node"))
+		return fmt.Sprintf("Of %s none could go.", why.Plural(len(a.Nodes), "node"))
 	}
-	return fmt.Sprintf("Of %s, %d could go, each alone; the most that one saves is %s an hour.", plural(len(a.Nodes), "node"), gone, dollars(saves))
+	return fmt.Sprintf("Of %s, %d could go, each alone; the most that one saves is %s an hour.", why.Plural(len(a.Nodes), "node"), gone, dollars(saves))
 }
 
 func waiting(n int) string {
@@ -110,7 +104,7 @@ func (a *Answer) podSentence(p *Pod) string {
 		n := &a.NewNodes[i]
 		with := ""
 		if len(n.Pods) > 1 {
-			with = " with " + plural(len(n.Pods)-1, "other pod")
+			with = " with " + why.Plural(len(n.Pods)-1, "other pod")
 		}
 		return fmt.Sprintf("%s would get the new node %s%s: %s, %s in %s, for %s an hour.", name, n.Name, with, n.InstanceType, n.CapacityType, n.Zone, dollars(n.PricePerHour))
 	case dryrun.OnNone:

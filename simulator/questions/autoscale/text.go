@@ -24,8 +24,8 @@ func Print(w io.Writer, a *Answer) error {
 	p.NotJudged(a.NotJudged)
 	j := a.Judged
 	p.Line("")
-	p.Line("%s Judged by Karpenter %s with %s, and kube-scheduler %s: %s, %s and %s at %s. Prices: %s. All of it: -o json.", j.Note, j.Karpenter, plural(j.InstanceTypes, "instance type"), j.Scheduler, j.Cluster,
-		plural(j.Nodes, "node"), plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"), pricesFrom(j))
+	p.Line("%s Judged by Karpenter %s with %s, and kube-scheduler %s: %s, %s and %s at %s. Prices: %s. All of it: -o json.", j.Note, j.Karpenter, why.Plural(j.InstanceTypes, "instance type"), j.Scheduler, j.Cluster,
+		why.Plural(j.Nodes, "node"), why.Plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"), pricesFrom(j))
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -127,7 +127,7 @@ func (p *page) pools(a *Answer) {
 
 // costText says how many nodes there are, and what they cost, as far as it is known.
 func costText(c dryrun.Cost) string {
-	text := plural(c.Nodes, "node")
+	text := why.Plural(c.Nodes, "node")
 	if c.Nodes > c.Unpriced {
 		text += " for " + dollars(c.PricePerHour)
 	}
@@ -201,18 +201,18 @@ func endText(begin string, r *dryrun.Rounds) string {
 	if r.Nodes > r.Unpriced {
 		text += " an hour"
 	}
-	text += fmt.Sprintf(" in %s, in which %s would move", plural(len(r.Rounds), "round"), plural(r.Moved, "pod"))
+	text += fmt.Sprintf(" in %s, in which %s would move", why.Plural(len(r.Rounds), "round"), why.Plural(r.Moved, "pod"))
 	if len(r.Evicted) > 0 {
-		text += fmt.Sprintf("; %s of them nobody would create again: %s", plural(len(r.Evicted), "pod"), strings.Join(r.Evicted, " "))
+		text += fmt.Sprintf("; %s of them nobody would create again: %s", why.Plural(len(r.Evicted), "pod"), strings.Join(r.Evicted, " "))
 	}
 	if len(r.Pending) > 0 {
-		text += fmt.Sprintf("; %s would wait for ever: %s", plural(len(r.Pending), "pod"), strings.Join(r.Pending, " "))
+		text += fmt.Sprintf("; %s would wait for ever: %s", why.Plural(len(r.Pending), "pod"), strings.Join(r.Pending, " "))
 	}
 	return text + "."
 }
 
 func outcomeText(o *dryrun.Outcome) string {
-	text := plural(len(o.Moves), "pod") + " would move"
+	text := why.Plural(len(o.Moves), "pod") + " would move"
 	if len(o.Moves) == 0 {
 		text = "it is empty"
 	}

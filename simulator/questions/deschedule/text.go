@@ -10,13 +10,6 @@ import (
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // sentence is the answer in a few sentences.
 func (a *Answer) sentence() string {
 	s := a.Summary
@@ -26,7 +19,7 @@ func (a *Answer) sentence() string {
 	if s.Evicted == 0 && s.Refused == 0 {
 		return "The descheduler would evict no pod." + a.compared()
 	}
-	text := fmt.Sprintf("The descheduler would evict %s", plural(s.Evicted, "pod"))
+	text := fmt.Sprintf("The descheduler would evict %s", why.Plural(s.Evicted, "pod"))
 	if len(a.Rounds) > 1 {
 		text += fmt.Sprintf(" in %d rounds", len(a.Rounds))
 	}
@@ -43,10 +36,10 @@ func (a *Answer) sentence() string {
 		text = strings.TrimSuffix(text, ".") + ": " + strings.Join(fates, ", ") + "."
 	}
 	if s.Refused > 0 {
-		text += fmt.Sprintf(" %s would be refused.", plural(s.Refused, "further eviction"))
+		text += fmt.Sprintf(" %s would be refused.", why.Plural(s.Refused, "further eviction"))
 	}
 	if s.Emptied > 0 {
-		text += fmt.Sprintf(" It empties %s.", plural(s.Emptied, "node"))
+		text += fmt.Sprintf(" It empties %s.", why.Plural(s.Emptied, "node"))
 	}
 	if c := a.Cost; c != nil && c.BeforePerHour > c.AfterPerHour {
 		text += fmt.Sprintf(" Without what it empties, nodes cost $%.4g an hour less.", c.BeforePerHour-c.AfterPerHour)
@@ -126,13 +119,13 @@ func Print(w io.Writer, a *Answer) error {
 	}
 	if c := a.Cost; c != nil {
 		p.Line("")
-		p.Line("Nodes cost $%.4g an hour before, and $%.4g without those that become empty, by their labels; %s without a price.", c.BeforePerHour, c.AfterPerHour, plural(c.Unpriced, "node"))
+		p.Line("Nodes cost $%.4g an hour before, and $%.4g without those that become empty, by their labels; %s without a price.", c.BeforePerHour, c.AfterPerHour, why.Plural(c.Unpriced, "node"))
 	}
 	p.NotJudged(a.NotJudged)
 	j := a.Judged
 	p.Line("")
 	p.Line("%s Pods are taken to be ready %d s after they have a node, and to stop in %d s. Judged by the descheduler %s and kube-scheduler %s: %s, %s and %s at %s. All of it: -o json.",
-		j.Note, j.StartSeconds, j.StopSeconds, j.Descheduler, j.Scheduler, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"))
+		j.Note, j.StartSeconds, j.StopSeconds, j.Descheduler, j.Scheduler, j.Cluster, why.Plural(j.Nodes, "node"), why.Plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"))
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -156,7 +149,7 @@ func changed[T comparable](format string, before, after T) string {
 func reasonText(reasons []why.Reason) string {
 	var out []string
 	for _, r := range reasons {
-		out = append(out, fmt.Sprintf("%s on %s: %s", r.Plugin, plural(r.Count, "node"), r.Text))
+		out = append(out, fmt.Sprintf("%s on %s: %s", r.Plugin, why.Plural(r.Count, "node"), r.Text))
 	}
 	return why.OrNone(strings.Join(out, "; "))
 }

@@ -9,13 +9,6 @@ import (
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // clock is a time since the drain began.
 func clock(seconds int) string {
 	if seconds >= 3600 {
@@ -34,7 +27,7 @@ func clockOr(seconds *int, never string) string {
 // sentence is the answer in a few sentences.
 func (a *Answer) sentence() string {
 	s := a.Summary
-	what := plural(s.Nodes, "node")
+	what := why.Plural(s.Nodes, "node")
 	if s.Nodes == 1 {
 		what = a.Nodes[0].Name
 	}
@@ -61,10 +54,10 @@ func (a *Answer) sentence() string {
 		}
 	}
 	if s.Pending > 0 {
-		text += fmt.Sprintf(" %s would stay pending.", plural(s.Pending, "pod"))
+		text += fmt.Sprintf(" %s would stay pending.", why.Plural(s.Pending, "pod"))
 	}
 	if s.Gone > 0 {
-		text += fmt.Sprintf(" Nobody would create %s again.", plural(s.Gone, "pod"))
+		text += fmt.Sprintf(" Nobody would create %s again.", why.Plural(s.Gone, "pod"))
 	}
 	if c := a.Cost; c != nil && c.BeforePerHour > c.AfterPerHour {
 		text += fmt.Sprintf(" It saves $%.4g an hour.", c.BeforePerHour-c.AfterPerHour)
@@ -125,13 +118,13 @@ func Print(w io.Writer, a *Answer) error {
 	p.Table([]string{"PASSED OVER", "WITH IT"}, rows)
 	if c := a.Cost; c != nil {
 		p.Line("")
-		p.Line("Nodes cost $%.4g an hour before and $%.4g after, by their labels; %s without a price.", c.BeforePerHour, c.AfterPerHour, plural(c.Unpriced, "node"))
+		p.Line("Nodes cost $%.4g an hour before and $%.4g after, by their labels; %s without a price.", c.BeforePerHour, c.AfterPerHour, why.Plural(c.Unpriced, "node"))
 	}
 	p.NotJudged(a.NotJudged)
 	j := a.Judged
 	p.Line("")
 	p.Line("%s Pods are taken to be ready %s after they have a node, and to stop in %s. Judged by kube-scheduler %s and kubectl's rules: %s, %s and %s at %s. All of it: -o json.",
-		j.Note, seconds(j.StartSeconds), seconds(j.StopSeconds), j.Scheduler, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"))
+		j.Note, seconds(j.StartSeconds), seconds(j.StopSeconds), j.Scheduler, j.Cluster, why.Plural(j.Nodes, "node"), why.Plural(j.Pods, "pod"), j.At.Format("15:04:05 MST"))
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -141,7 +134,7 @@ func seconds(n int) string { return fmt.Sprintf("%d s", n) }
 func reasonText(reasons []why.Reason) string {
 	var out []string
 	for _, r := range reasons {
-		out = append(out, fmt.Sprintf("%s on %s: %s", r.Plugin, plural(r.Count, "node"), r.Text))
+		out = append(out, fmt.Sprintf("%s on %s: %s", r.Plugin, why.Plural(r.Count, "node"), r.Text))
 	}
 	return why.OrNone(strings.Join(out, "; "))
 }

@@ -61,7 +61,7 @@ func JUnit(w io.Writer, answers []why.Answer) error {
 func details(a why.Answer) string {
 	lines := []string{a.Sentence}
 	for _, r := range a.Reasons {
-		lines = append(lines, fmt.Sprintf("%s rejects %s: %s", r.Plugin, count(r.Count, "node"), r.Text))
+		lines = append(lines, fmt.Sprintf("%s rejects %s: %s", r.Plugin, why.Plural(r.Count, "node"), r.Text))
 	}
 	for _, wait := range a.Waits {
 		lines = append(lines, "waits: "+wait.Text)
@@ -73,13 +73,6 @@ func details(a why.Answer) string {
 		lines = append(lines, "not judged: "+n.Text)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // maxNotes is how many notes on what was not judged a summary has.

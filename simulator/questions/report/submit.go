@@ -7,6 +7,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/cireport"
 	"kube-scheduler-simulator/simulator/questions/submit"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // SubmitJUnit writes a file with a case for each job. One that would not start at once is a failure with the least change
@@ -33,7 +34,7 @@ func submitDetails(a *submit.Answer, all *submit.Answers) string {
 	}
 	lines = append(lines, "nodes: "+a.Nodes.Text)
 	for _, r := range a.Nodes.Reasons {
-		lines = append(lines, fmt.Sprintf("%s rejects %s: %s", r.Plugin, count(r.Count, "node"), r.Text))
+		lines = append(lines, fmt.Sprintf("%s rejects %s: %s", r.Plugin, why.Plural(r.Count, "node"), r.Text))
 	}
 	if len(a.Changes) > 0 {
 		lines = append(lines, "least change: "+a.Changes[0].Text)

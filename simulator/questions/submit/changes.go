@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/forward"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // The kinds of changes beside those of package suggest.
@@ -45,7 +46,7 @@ func (a *asking) suggest(ctx context.Context) {
 		}
 		admitted := j.queue == "" || j.answer.Quota.Admitted
 		if n.Fit > 0 && j.subject.gang == nil {
-			j.answer.Changes = append(j.answer.Changes, Change{Kind: string(suggest.Pods), Text: fmt.Sprintf("want %s instead of %d: so many find nodes now", plural(n.Fit, "pod"), n.Pods), Suggestion: &suggest.Suggestion{Kind: suggest.Pods, Count: int32(n.Fit)}, Admitted: admitted, Preempts: []string{}, Fit: n.Fit, Pods: n.Fit})
+			j.answer.Changes = append(j.answer.Changes, Change{Kind: string(suggest.Pods), Text: fmt.Sprintf("want %s instead of %d: so many find nodes now", why.Plural(n.Fit, "pod"), n.Pods), Suggestion: &suggest.Suggestion{Kind: suggest.Pods, Count: int32(n.Fit)}, Admitted: admitted, Preempts: []string{}, Fit: n.Fit, Pods: n.Fit})
 		}
 		for _, s := range n.Changes {
 			j.answer.Changes = append(j.answer.Changes, Change{Kind: changeNode, Text: s.Text, Admitted: admitted, Preempts: []string{}, Fit: n.Fit + 1, Pods: n.Pods})
@@ -125,9 +126,9 @@ func changeText(s suggest.Suggestion) string {
 	switch s.Kind {
 	case suggest.Pods:
 		if s.PodSet == string(kueue.DefaultPodSetName) {
-			return fmt.Sprintf("want %s, as parallelism: %d", plural(int(s.Count), "pod"), s.Count)
+			return fmt.Sprintf("want %s, as parallelism: %d", why.Plural(int(s.Count), "pod"), s.Count)
 		}
-		return fmt.Sprintf("want %s in the pod set %s", plural(int(s.Count), "pod"), s.PodSet)
+		return fmt.Sprintf("want %s in the pod set %s", why.Plural(int(s.Count), "pod"), s.PodSet)
 	case suggest.Request:
 		return fmt.Sprintf("request %s %s in each pod", s.Amount, s.Resource)
 	case suggest.Queue:

@@ -235,7 +235,7 @@ const noNodes = "there is no node"
 func because(a *why.Answer) string {
 	var texts []string
 	for _, r := range a.Reasons[:min(len(a.Reasons), mostBecause)] {
-		texts = append(texts, fmt.Sprintf("%s: %s (%s)", plural(r.Count, "node"), r.Text, r.Plugin))
+		texts = append(texts, fmt.Sprintf("%s: %s (%s)", why.Plural(r.Count, "node"), r.Text, r.Plugin))
 	}
 	if len(texts) == 0 {
 		return noNodes
@@ -253,13 +253,6 @@ func because(a *why.Answer) string {
 		}
 	}
 	return out
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // refusedJob says which job a refusal is about.

@@ -27,7 +27,7 @@ func Print(w io.Writer, answers *Answers) error {
 		judges = "the simulator's queues, as Kueue after " + j.Kueue + " with " + j.Configuration.Text + ", and " + judges
 	}
 	p.Line("")
-	p.Line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), clock(j.At.Time))
+	p.Line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, why.Plural(j.Nodes, "node"), why.Plural(j.Pods, "pod"), clock(j.At.Time))
 	_, err := io.WriteString(w, p.String())
 	return err
 }

@@ -326,7 +326,7 @@ func (a *Answer) changesToMake() []hypothesis.Suggestion {
 func footer(a *Answer) string {
 	j := a.Judged
 	whose := map[string]string{"default": "Kubernetes' default configuration", "cluster": "the cluster's configuration", "file": "the given configuration"}[j.Configuration]
-	out := fmt.Sprintf("kube-scheduler %s, profile %s, %s. %s: %s and %s at %s.", j.Version, j.Scheduler, whose, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"),
+	out := fmt.Sprintf("kube-scheduler %s, profile %s, %s. %s: %s and %s at %s.", j.Version, j.Scheduler, whose, j.Cluster, Plural(j.Nodes, "node"), Plural(j.Pods, "pod"),
 		j.At.UTC().Format("15:04:05Z"))
 	if j.ReadSeconds > 0 {
 		out += fmt.Sprintf(" Read in %.1f s, judged in %.1f s.", j.ReadSeconds, j.Seconds)

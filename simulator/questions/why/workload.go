@@ -127,7 +127,7 @@ func (a *asking) workload(ctx context.Context, name Workload) error {
 		a.about(pending[0], true)
 	} else if !w.suspended {
 		a.waitFor(ForController, name.Kind, fmt.Sprintf("The workload's controller has yet to create %s; events of %s may say what refuses them, such as a ResourceQuota.",
-			plural(missing, "pod"), s.title()), nil)
+			Plural(missing, "pod"), s.title()), nil)
 	}
 	switch {
 	case len(pending) == 1 || len(pending) > 0 && (w.claims || name.Kind == "DaemonSet"):
@@ -216,7 +216,8 @@ func unique(names []string) []string {
 	return slices.Compact(names)
 }
 
-func plural(n int, noun string) string {
+// Plural counts things: "1 pod", "2 pods".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -229,11 +230,11 @@ func (a *asking) sentenceOfMany(d explain.Explained, placed int) string {
 	var have string
 	left := s.Pods.Wanted - s.Pods.Running
 	if s.Exists {
-		have = fmt.Sprintf("%d of %s run. ", s.Pods.Running, plural(s.Pods.Wanted, "pod"))
+		have = fmt.Sprintf("%d of %s run. ", s.Pods.Running, Plural(s.Pods.Wanted, "pod"))
 	}
-	asked := fmt.Sprintf("%d of the %s that are missing", placed, plural(left, "pod"))
+	asked := fmt.Sprintf("%d of the %s that are missing", placed, Plural(left, "pod"))
 	if !s.Exists {
-		asked = fmt.Sprintf("%d of %s", placed, plural(s.Pods.Wanted, "pod"))
+		asked = fmt.Sprintf("%d of %s", placed, Plural(s.Pods.Wanted, "pod"))
 	}
 	switch {
 	case s.Pods.Example != "" && d.Pod.Name == s.Pods.Example && d.Outcome == result.Scheduled:

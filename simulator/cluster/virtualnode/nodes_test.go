@@ -96,7 +96,13 @@ func TestSizeOfANode(t *testing.T) {
 }
 
 func TestANodeWhoseAuthorSaysItIsNotReadyStaysSo(t *testing.T) {
-	pool(t, shared, "healthy", 1) // if all nodes failed, none would be tainted
+	// The node lifecycle controller stops tainting when it finds no node Ready. When it finds one Ready in the same pass as a new zone, it
+	// resumes in the new zone, but not in the old ones that have no Ready node. So a node is Ready before the others exist.
+	healthy := pool(t, shared, "healthy", 1)[0]
+	clustertest.Eventually(t, healthy+" is Ready", func(ctx context.Context) (bool, error) {
+		got, err := shared.client.CoreV1().Nodes().Get(ctx, healthy, metav1.GetOptions{})
+		return err == nil && readyCondition(got) != nil && readyCondition(got).Status == corev1.ConditionTrue, err
+	})
 	name := pool(t, shared, "decided", 1, func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "Mine"}}
 	})[0]

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		// It answers one decision.
 		requests := bufio.NewScanner(os.Stdin)
 		requests.Scan()
-		fmt.Fprintln(os.Stdout, `{"started":{"version":"v1.37.1","minor":"1.37","configuration":{},"profiles":[],"gates":[]}}`)
+		fmt.Fprintln(os.Stdout, `{"started":{"version":"v1.37.2","minor":"1.37","configuration":{},"profiles":[],"gates":[]}}`)
 		requests.Scan()
 		fmt.Fprintln(os.Stdout, `{"decision":{"pod":{"name":"p"},"nodes":0,"feasible":0,"digest":""}}`)
 		requests.Scan()
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	case "stops":
 		// It forgets the decision, and says that it is done.
-		fmt.Fprintln(os.Stdout, `{"started":{"version":"v1.37.1","minor":"1.37","configuration":{},"profiles":[],"gates":[]}}`)
+		fmt.Fprintln(os.Stdout, `{"started":{"version":"v1.37.2","minor":"1.37","configuration":{},"profiles":[],"gates":[]}}`)
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		fmt.Fprintln(os.Stdout, `{"done":{"decisions":7}}`)
 	case "other":

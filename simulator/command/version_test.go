@@ -10,11 +10,11 @@ import (
 )
 
 func TestWriteVersion(t *testing.T) {
-	v := version.Info{Simulator: "v0.5.0", Kubernetes: "v1.37.1", Etcd: "v3.7.0", Go: "go1.26.0"}
+	v := version.Info{Simulator: "v0.5.0", Kubernetes: "v1.37.2", Etcd: "v3.7.0", Go: "go1.26.0"}
 	for _, tc := range []struct{ format, want string }{
-		{"", "Simulator: v0.5.0\nKubernetes: v1.37.1\netcd: v3.7.0\nGo: go1.26.0\n"},
-		{"json", "{\n  \"simulator\": \"v0.5.0\",\n  \"kubernetes\": \"v1.37.1\",\n  \"etcd\": \"v3.7.0\",\n  \"go\": \"go1.26.0\"\n}\n"},
-		{"yaml", "etcd: v3.7.0\ngo: go1.26.0\nkubernetes: v1.37.1\nsimulator: v0.5.0\n"},
+		{"", "Simulator: v0.5.0\nKubernetes: v1.37.2\netcd: v3.7.0\nGo: go1.26.0\n"},
+		{"json", "{\n  \"simulator\": \"v0.5.0\",\n  \"kubernetes\": \"v1.37.2\",\n  \"etcd\": \"v3.7.0\",\n  \"go\": \"go1.26.0\"\n}\n"},
+		{"yaml", "etcd: v3.7.0\ngo: go1.26.0\nkubernetes: v1.37.2\nsimulator: v0.5.0\n"},
 	} {
 		var out bytes.Buffer
 		if err := writeVersion(&out, v, tc.format); err != nil {

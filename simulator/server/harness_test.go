@@ -59,7 +59,7 @@ func serve(t *testing.T, opts Options) *harness {
 	}
 	// Reading lists would disturb the fake API servers.
 	opts.keep = []schema.GroupVersionResource{}
-	opts.Version = "v1.37.1"
+	opts.Version = "v1.37.2"
 	h := &harness{Server: New(opts), t: t, host: l.Addr().String(), url: "http://" + l.Addr().String()}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(l) }()

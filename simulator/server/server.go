@@ -35,7 +35,7 @@ type Options struct {
 	Assets fs.FS
 	// Logger receives errors, and more at V(2).
 	Logger klog.Logger
-	// Version is the version of Kubernetes, such as v1.37.1, and Emulated the minor version that it emulates, such as 1.35; "" for none.
+	// Version is the version of Kubernetes, such as v1.37.2, and Emulated the minor version that it emulates, such as 1.35; "" for none.
 	Version, Emulated string
 	// Emulatable are the minor versions that a branch may emulate, the newest first.
 	Emulatable []string

@@ -43,7 +43,7 @@ func TestBeforeTheBackend(t *testing.T) {
 func TestStatus(t *testing.T) {
 	h := serve(t, Options{})
 	want(t, "at first", strings.TrimSpace(h.get("/api/v1/status").body),
-		`{"ready":false,"phase":"starting","message":"","warnings":[],"controlPlane":"embedded","version":"v1.37.1","scheduler":{"phase":"starting","message":"","profiles":[],"revision":0}}`)
+		`{"ready":false,"phase":"starting","message":"","warnings":[],"controlPlane":"embedded","version":"v1.37.2","scheduler":{"phase":"starting","message":"","profiles":[],"revision":0}}`)
 
 	h.SetStatus(Status{Message: "waiting for etcd"})
 	a := h.get("/readyz")
@@ -53,7 +53,7 @@ func TestStatus(t *testing.T) {
 	h.SetStatus(Status{Ready: true, Phase: Running, Scheduler: SchedulerStatus{Phase: Running, Profiles: []string{"a"}, Revision: 1}})
 	want(t, "readyz", h.get("/readyz").StatusCode, 200)
 	want(t, "running", strings.TrimSpace(h.get("/api/v1/status").body),
-		`{"ready":true,"phase":"running","message":"","warnings":[],"controlPlane":"embedded","version":"v1.37.1","scheduler":{"phase":"running","message":"","profiles":["a"],"revision":1}}`)
+		`{"ready":true,"phase":"running","message":"","warnings":[],"controlPlane":"embedded","version":"v1.37.2","scheduler":{"phase":"running","message":"","profiles":["a"],"revision":1}}`)
 }
 
 func TestErrors(t *testing.T) {

@@ -71,7 +71,7 @@ type Options struct {
 	// Outbound says which webhooks and API servers of APIServices the API server may call. Default:
 	// those on loopback addresses.
 	Outbound outbound.Policy
-	// Version is the version of Kubernetes that clients see, such as v1.37.1. Default: the
+	// Version is the version of Kubernetes that clients see, such as v1.37.2. Default: the
 	// minor version that the program was built from.
 	Version string
 	// EtcdChecked says that the caller has compared our own etcd's files with checksums from an

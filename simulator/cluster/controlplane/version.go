@@ -19,7 +19,7 @@ type versioned struct {
 
 var _ compatibility.EffectiveVersion = versioned{}
 
-// setVersion makes the API servers report a version such as v1.37.1, or else the minor version that
+// setVersion makes the API servers report a version such as v1.37.2, or else the minor version that
 // they were built from.
 func setVersion(config *app.Config, gitVersion string) {
 	if _, err := utilversion.ParseSemantic(gitVersion); err != nil {

@@ -74,7 +74,7 @@ func Emulated() string {
 	return ""
 }
 
-// Kubernetes returns the version of Kubernetes that decides here, for people to read: "v1.37.1", or "v1.37.1, emulating 1.35".
+// Kubernetes returns the version of Kubernetes that decides here, for people to read: "v1.37.2", or "v1.37.2, emulating 1.35".
 func Kubernetes() string {
 	built := version.Get().Kubernetes
 	if emulated := Emulated(); emulated != "" {

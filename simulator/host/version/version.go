@@ -16,7 +16,7 @@ type Info struct {
 	// Simulator is the version of this module. A program that was built from a working tree has
 	// Devel and the revision.
 	Simulator string `json:"simulator"`
-	// Kubernetes, Etcd and Go are in their projects' own format, such as v1.37.1, v3.7.0 and
+	// Kubernetes, Etcd and Go are in their projects' own format, such as v1.37.2, v3.7.0 and
 	// go1.26.0.
 	Kubernetes string `json:"kubernetes"`
 	Etcd       string `json:"etcd"`

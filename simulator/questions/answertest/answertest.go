@@ -28,7 +28,7 @@ func Open(t *testing.T, state string) *standalone.Cluster {
 	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.1", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
+	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.2", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func (c drainCase) foretell(t *testing.T, state []byte) *drain.Answer {
 	if err := os.WriteFile(file, append(state, ranked...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.1", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
+	cluster, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.2", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
 	if err != nil {
 		t.Fatal(err)
 	}

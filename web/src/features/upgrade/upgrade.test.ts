@@ -69,7 +69,7 @@ const answer = (of: Partial<UpgradeAnswer> = {}): UpgradeAnswer => ({
   judged: { cluster: 'the cluster', at: null, seconds: 1 },
   sentence: '',
   from: { minor: '1.35', version: 'v1.35.4' },
-  to: { minor: '1.37', version: 'v1.37.1' },
+  to: { minor: '1.37', version: 'v1.37.2' },
   pods: 2418,
   same: 2418,
   tie: 0,

@@ -8,7 +8,7 @@ async function packed(body: unknown): Promise<string> {
 
 const whole = {
   version: 1,
-  provenance: { simulator: 'v1', kubernetes: 'v1.37.1', exported: '2026-11-23T10:00:00Z' },
+  provenance: { simulator: 'v1', kubernetes: 'v1.37.2', exported: '2026-11-23T10:00:00Z' },
   attempts: [],
   decision: { attempt: 1 },
 }

@@ -34,6 +34,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
+	"kube-scheduler-simulator/scheduler/versions/decide"
 )
 
 // The defaults are the smallest run in which every covered case happens.
@@ -46,6 +47,12 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(serves) != "" {
+		if err := decide.Serve(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	schedulertest.Prepare()
 	klog.SetLogger(logr.Discard())
 	os.Exit(m.Run())

@@ -3,9 +3,11 @@ package scheduler_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +21,9 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
+	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/scheduler/versions/decide"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 	"kube-scheduler-simulator/scheduler/versions/wire"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
@@ -27,7 +31,7 @@ import (
 // TestVersionsAgreeWithHypotheses runs random clusters and makes every decision twice more: hypothetically, with our recorder, and as the
 // program for other versions of Kubernetes does, which here is compiled with our own version. All answers about nodes must be the same.
 func TestVersionsAgreeWithHypotheses(t *testing.T) {
-	compared := comparedDecisions{}
+	compared, proxied := comparedDecisions{}, comparedDecisions{}
 	rounds := fewer(*hypotheses, 2*schedulertest.Themes)
 	for n := range rounds {
 		cluster := schedulertest.Generate(*seed + 5000 + uint64(n))
@@ -42,15 +46,33 @@ func TestVersionsAgreeWithHypotheses(t *testing.T) {
 				t.Fatal(started.Failed.Message)
 			}
 			ops, _ := runFollowed(t, cluster)
-			compareVersion(t, cluster, ops, program, compared)
+			compareVersion(t, cluster, ops, program, compared, proxied)
 		})
 	}
-	t.Logf("compared %v", compared)
+	t.Logf("compared %v, by proxies %v", compared, proxied)
 	for _, kind := range []string{"all", "scored", "unschedulable", "preempting", "nominated", "several rejections", "rejected in PreFilter", "several best"} {
-		if compared[kind] == 0 {
+		if compared[kind] == 0 || proxied[kind] == 0 {
 			t.Errorf("no decision was %s", kind)
 		}
 	}
+}
+
+// serves is set in the environment of this test's program where it stands in for the program of our own version.
+const serves = "SIMULATOR_TEST_SERVES_VERSION"
+
+// ownVersion returns what starts this test's program as the program of our own version.
+func ownVersion(t *testing.T, gates map[string]bool) *proxy.Options {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, "scheduler-"+versions.Own)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(serves, "1")
+	return &proxy.Options{Minor: versions.Own, Dir: dir, Gates: gates, Every: true}
 }
 
 // servedVersion is decide.Serve in this process.
@@ -145,7 +167,7 @@ func withKind(t *testing.T, o runtime.Object) json.RawMessage {
 	return data
 }
 
-func compareVersion(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Operation, program *servedVersion, compared comparedDecisions) {
+func compareVersion(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Operation, program *servedVersion, compared, proxied comparedDecisions) {
 	c, err := config.Parse([]byte(cluster.Configuration))
 	if err != nil {
 		t.Fatal(err)
@@ -155,9 +177,14 @@ func compareVersion(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Ope
 		t.Fatal(err)
 	}
 	defer replica.Close()
+	proxies, err := whatif.NewReplica(t.Context(), c.Internal, whatif.Options{Version: ownVersion(t, cluster.Gates)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxies.Close()
 	for _, op := range ops {
 		if op.Mark == nil {
-			if err := replica.Apply(op); err != nil {
+			if err := errors.Join(replica.Apply(op), proxies.Apply(op)); err != nil {
 				t.Fatal(err)
 			}
 			program.apply(op)
@@ -166,7 +193,7 @@ func compareVersion(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Ope
 		if op.Mark.Spec.SchedulingGroup != nil {
 			continue
 		}
-		var asked *result.Cycle
+		var asked, repeated *result.Cycle
 		err := replica.Try(t.Context(), func(ctx context.Context, trial *whatif.Trial) (err error) {
 			asked, err = trial.Decide(ctx, op.Mark, "")
 			return err
@@ -174,8 +201,22 @@ func compareVersion(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Ope
 		if err != nil {
 			t.Fatal(err)
 		}
+		err = proxies.Try(t.Context(), func(ctx context.Context, trial *whatif.Trial) (err error) {
+			repeated, err = trial.Decide(ctx, op.Mark, "")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := program.decide(op.Mark)
 		compareDecision(t, asked, got, compared)
+		compareDecision(t, repeated, got, proxied)
+		said := func(c *result.Cycle) []string {
+			return []string{string(c.Outcome), c.SelectedNode, c.NominatedNode, c.Message}
+		}
+		if diff := cmp.Diff(said(asked), said(repeated)); diff != "" {
+			t.Errorf("%s: the recorder and the proxies disagree: %s", op.Mark.Name, diff)
+		}
 	}
 }
 

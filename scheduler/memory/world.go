@@ -38,6 +38,8 @@ type World struct {
 	byGVK   map[schema.GroupVersionKind]*kind
 	// journal holds what Rollback undoes.
 	journal []change
+	// follow may be nil.
+	follow func(gvk schema.GroupVersionKind, namespace, name string, o runtime.Object)
 }
 
 type kind struct {
@@ -235,6 +237,11 @@ func (w *World) Read(gvk schema.GroupVersionKind) bool {
 	return k != nil && k.read.Load()
 }
 
+// Follow calls do after each later change, before the handlers: with the object as it is now, or with nil if it is gone.
+func (w *World) Follow(do func(gvk schema.GroupVersionKind, namespace, name string, o runtime.Object)) {
+	w.follow = do
+}
+
 // Mark is a state of a World to which Rollback can return.
 type Mark int
 
@@ -261,6 +268,13 @@ func (w *World) put(k *kind, key string, o metav1.Object) {
 		return
 	}
 	w.journal = append(w.journal, change{k, key, before})
+	if w.follow != nil {
+		of, now := before, runtime.Object(nil)
+		if o != nil {
+			of, now = o, o.(runtime.Object)
+		}
+		w.follow(k.gvk, of.GetNamespace(), of.GetName(), now)
+	}
 	switch {
 	case before != nil && (o == nil || !updates(before, o)):
 		k.delete(before)

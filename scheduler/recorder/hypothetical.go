@@ -38,6 +38,10 @@ func NewHypothetical(plugins Plugins, clock func() time.Time) *Recorder {
 	return r
 }
 
+// WithoutOthers makes a hypothetical recorder leave the nodes that Filter does not see, and a pod that PreFilter rejected, to the plugins that
+// decided so: plugins that only repeat what was decided elsewhere have no answer of their own about these.
+func (r *Recorder) WithoutOthers() { r.withoutOthers = true }
+
 // Conclude ends the cycle of a pod after SchedulePod, and returns its record, or nil if there is
 // none. status is that of the scheduling cycle, nil if a node was selected. nominating is
 // PostFilter's, and may be nil. The scheduler's snapshot must not have changed since.
@@ -117,6 +121,7 @@ func (o *others) leavesOut(plugin string) bool { return o.asked && o.rejections[
 // seeAllNodes makes Filter see the nodes that it would not see in a live cycle.
 func (f *recorded) seeAllNodes(ctx context.Context, c *cycle, pod *v1.Pod, status *fwk.Status) {
 	switch {
+	case f.recorder.withoutOthers:
 	case status.IsSuccess():
 		c.others.rest = func() { f.evaluateRest(ctx, c, pod) }
 	case status.IsRejected():

@@ -56,6 +56,8 @@ type Recorder struct {
 	now     func() time.Time
 	// hypothetical: see NewHypothetical.
 	hypothetical bool
+	// withoutOthers: see WithoutOthers.
+	withoutOthers bool
 	// brief: see Briefly.
 	brief func(types.UID) bool
 

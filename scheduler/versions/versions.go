@@ -70,6 +70,38 @@ func MinorOf(version string) (string, error) {
 	return "", &UnknownError{version}
 }
 
+// Named returns the minor version that a question names. It takes no patch release, because the scheduler of a minor version is of one that the
+// answer names. The error is an *UnknownError or a *PatchError.
+func Named(version string) (string, error) {
+	minor, err := MinorOf(version)
+	if err == nil && minor != version {
+		err = &PatchError{version, minor}
+	}
+	return minor, err
+}
+
+// PatchError means that a question names a patch release.
+type PatchError struct{ Version, Minor string }
+
+func (e *PatchError) Error() string {
+	return fmt.Sprintf("%q: name the minor version, %s; its scheduler is of one patch release, which the answer names", e.Version, e.Minor)
+}
+
+// Refuses reports whether an error says why a version cannot decide.
+func Refuses(err error) bool {
+	if _, ok := errors.AsType[*UnknownError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*NotBuiltError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*RefusedError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*DiedError](err)
+	return ok
+}
+
 // Beside returns the directory of this program, in which make puts the schedulers.
 func Beside() (string, error) {
 	program, err := os.Executable()

@@ -31,6 +31,9 @@ func (t *Trial) Answer(ctx context.Context, q Question) (*Answer, error) {
 		return nil, err
 	}
 	answer := &Answer{State: t.state}
+	if in(t).decides != nil && GroupName(pod) != "" {
+		return nil, &InvalidError{Path: "spec.schedulingGroup", Message: "the scheduler of another version of Kubernetes decides about single pods only"}
+	}
 	if answer.NotAsked, err = t.NotAsked(pod, q.Profile); err != nil {
 		return nil, err
 	}

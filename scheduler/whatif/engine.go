@@ -17,6 +17,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/feed"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
 // Options say what an engine works on. The zero value of a field means its default.
@@ -50,6 +51,9 @@ type Options struct {
 	Idle time.Duration
 	// Clock is the recorder's clock; time.Now by default.
 	Clock func() time.Time
+	// Version, if set, is the version of Kubernetes whose scheduler decides, in a program of its own. The recorder notes no inputs of verdicts
+	// and scores then, because it knows those of this version only.
+	Version *proxy.Options
 }
 
 const (
@@ -120,7 +124,9 @@ func New(options Options) *Engine {
 	return &Engine{&engine{options: options, turn: make(chan struct{}, 1), waiting: make(chan struct{}, options.Waiting+1)}}
 }
 
-func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
+func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) { return ask(ctx, e, q) }
+
+func ask(ctx context.Context, e answering, q Question) (*Answer, error) {
 	var answer *Answer
 	err := e.Try(ctx, q.Configuration, func(ctx context.Context, t *Trial) (err error) {
 		answer, err = t.Answer(ctx, q)

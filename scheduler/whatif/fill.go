@@ -24,7 +24,7 @@ func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int)
 	if err != nil || !a.status.IsSuccess() {
 		return nil, err
 	}
-	if a.filtersLocally() {
+	if in(t).decides == nil && a.filtersLocally() {
 		return fillLocally(ctx, t, a, most)
 	}
 	var out []string

@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
 // observer plugs a hypothetical recorder into a scheduler that never runs.
@@ -33,6 +34,8 @@ type observer struct {
 	// asks: extenders are asked.
 	asks      atomic.Bool
 	extenders []fwk.Extender
+	// decides is the version that decides; nil for this one.
+	decides *proxy.Version
 	// among reports whether a node may be scored; nil for all.
 	among func(node string) bool
 }
@@ -47,6 +50,9 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 	synchronous.EnableAsyncPreemption = false
 	registry = maps.Clone(registry)
 	registry[names.DefaultPreemption] = frameworkruntime.FactoryAdapter(synchronous, defaultpreemption.New)
+	if o.decides != nil {
+		registry = o.decides.Wrap(registry)
+	}
 	return o.Recorder.Wrap(registry)
 }
 

@@ -137,11 +137,13 @@ func (n NotAsked) Unasked() []Unasked {
 	return out
 }
 
-// State says on which state an answer rests, before the question's changes.
+// State says on which state an answer rests, before the question's changes, and who decides.
 type State struct {
 	Nodes int `json:"nodes"`
 	// Pods counts the bound and the pending ones.
 	Pods int `json:"pods"`
 	// ResourceVersion is the latest that the engine has seen, opaque; empty if the state has none.
 	ResourceVersion string `json:"resourceVersion"`
+	// KubernetesVersion is the version of Kubernetes whose scheduler decides, such as v1.35.4; empty for that of this process.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 }

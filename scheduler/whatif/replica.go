@@ -22,6 +22,7 @@ import (
 	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/recorder/comparison"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
 // Replica is a scheduler of one configuration on a copy of the state. An Engine keeps one for each configuration that
@@ -38,6 +39,8 @@ type Replica struct {
 	// comparers are those of the Filter plugins, by profile and plugin, once they are needed.
 	comparers map[string]map[string]recorder.Comparer
 	cancel    context.CancelFunc
+	// decides is the version that decides; nil for this one.
+	decides *proxy.Version
 	// version is the newest resource version of the state.
 	version string
 	moment  *Moment
@@ -48,8 +51,9 @@ type Replica struct {
 }
 
 // NewReplica builds a replica with an empty state. configuration is defaulted and validated, as package config returns it; the replica
-// copies it. Of options, it uses OutOfTree, ClientConfig, BreakTie, EndSearch and Clock. The error is a *ConfigurationError.
-func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfiguration, options Options) (*Replica, error) {
+// copies it. Of options, it uses OutOfTree, ClientConfig, BreakTie, EndSearch, Clock and Version. The error is a *ConfigurationError, or one of
+// package versions.
+func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfiguration, options Options) (_ *Replica, err error) {
 	client, clientConfig, err := newClient(options.ClientConfig)
 	if err != nil {
 		return nil, err
@@ -63,9 +67,23 @@ func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfigur
 		cancel:   cancel,
 		moment:   new(Moment),
 	}
+	defer func() {
+		if err != nil {
+			r.end()
+		}
+	}()
 	searched := configuration
+	if options.Version != nil {
+		if r.decides, err = proxy.Start(ctx, configuration, *options.Version); err != nil {
+			return nil, err
+		}
+		searched = r.decides.Configuration()
+		r.world.Follow(r.decides.Note)
+		r.observer = &observer{Recorder: recorder.NewHypothetical(nil, options.Clock), decides: r.decides}
+		r.observer.WithoutOthers()
+	}
 	if !options.EndSearch {
-		searched = scoringAll(configuration)
+		searched = scoringAll(searched)
 	}
 	breakTie := options.BreakTie
 	if breakTie == nil {
@@ -77,7 +95,6 @@ func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfigur
 		Configuration: searched, OutOfTree: options.OutOfTree, BreakTie: breakTie,
 	})
 	if err != nil {
-		cancel()
 		return nil, &ConfigurationError{err}
 	}
 	for _, f := range r.decider.Profiles {
@@ -107,8 +124,16 @@ func scoringAll(c *config.KubeSchedulerConfiguration) *config.KubeSchedulerConfi
 	return c
 }
 
+// end ends what does not need to be closed.
+func (r *Replica) end() {
+	r.cancel()
+	if r.decides != nil {
+		r.decides.Close()
+	}
+}
+
 func (r *Replica) Close() error {
-	defer r.cancel()
+	defer r.end()
 	if err := r.decider.Profiles.Close(); err != nil {
 		return fmt.Errorf("closing the plugins of a hypothetical scheduler: %w", err)
 	}
@@ -144,9 +169,15 @@ func (r *Replica) apply(op feed.Operation) error {
 		r.world.Delete(op.Delete.GVK, op.Delete.Namespace, op.Delete.Name)
 	case op.Allocate != nil && r.claims != nil:
 		r.moment = new(Moment)
+		if r.decides != nil {
+			r.decides.Allocate(op.Allocate)
+		}
 		return r.claims.SignalClaimPendingAllocation(op.Allocate.UID, op.Allocate)
 	case op.Release != "" && r.claims != nil:
 		r.moment = new(Moment)
+		if r.decides != nil {
+			r.decides.Release(op.Release)
+		}
 		r.claims.MaybeRemoveClaimPendingAllocation(op.Release, true)
 	}
 	return nil
@@ -176,9 +207,17 @@ func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) erro
 	t.Among(nil)
 	defer t.Rollback(Mark{})
 	// The scheduler asks for the name of a logger once per node and plugin.
-	return do(klog.NewContext(ctx, logr.Discard()), t)
+	err = do(klog.NewContext(ctx, logr.Discard()), t)
+	if r.decides != nil && r.decides.Err() != nil {
+		return r.decides.Err() // a decision may only say that its attempt failed
+	}
+	return err
 }
 
 func (r *Replica) state() State {
-	return State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version}
+	s := State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version}
+	if r.decides != nil {
+		s.KubernetesVersion = r.decides.Name()
+	}
+	return s
 }

@@ -28,6 +28,7 @@ type asking struct {
 	// changes are made in the order of their flags.
 	changes                  []func(context.Context, ask.Target) ([]hypothesis.Change, error)
 	schedulerConfig, profile string
+	kubernetesVersion        string
 	output                   string
 	exitCode                 bool
 
@@ -51,6 +52,7 @@ func newAsking(usage, what string, with []Option) *asking {
 	a.change("delete", "`KIND/[NAMESPACE/]NAME`: first delete an object", a.delete)
 	f.StringVar(&a.schedulerConfig, "scheduler-config", "", "`file` with the KubeSchedulerConfiguration to ask (default: the one of the cluster that is asked, or Kubernetes' own)")
 	f.StringVar(&a.profile, "profile", "", "scheduler `name` of the profile to ask (default: the one that the pod names)")
+	f.StringVar(&a.kubernetesVersion, "kubernetes-version", "", "minor `version` of Kubernetes whose scheduler decides, such as 1.35; make scheduler-1.35 builds it (default: that of the cluster's simulator)")
 	f.StringVarP(&a.output, "output", "o", "", "`format`: wide, json or yaml (default: tables)")
 	f.BoolVar(&a.exitCode, "exit-code", false, "exit with code 2 if the pod, or one of the copies, does not fit")
 	a.sources()
@@ -235,7 +237,7 @@ func (a *asking) complete(ctx context.Context, target ask.Target, q *hypothesis.
 			return fmt.Errorf("reading the scheduler configuration: %w", err)
 		}
 	}
-	q.Profile = a.profile
+	q.Profile, q.KubernetesVersion = a.profile, a.kubernetesVersion
 	return nil
 }
 

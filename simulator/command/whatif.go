@@ -25,7 +25,7 @@ func whatIf(with []Option) *cobra.Command {
 	return a.flags.takes(func(ctx context.Context, args []string) error {
 		var err error
 		if *fit {
-			err = a.flags.alone("fit", "copies", "extenders")
+			err = a.flags.alone("fit", "copies", "extenders", "kubernetes-version")
 		} else {
 			err = a.flags.without("fit", "node", "limit")
 		}

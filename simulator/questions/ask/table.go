@@ -71,7 +71,11 @@ func (p *printer) table(headers []string, fill func(table)) {
 
 // asked says what an answer is about, so that nobody takes it for what happened.
 func (p *printer) asked(target Target, s whatif.State) {
-	p.line("Asked of %s: %s, %s. Nothing was changed.", target.Name(), why.Plural(s.Nodes, "node"), why.Plural(s.Pods, "pod"))
+	decided := ""
+	if s.KubernetesVersion != "" {
+		decided = " The scheduler of Kubernetes " + s.KubernetesVersion + " decided."
+	}
+	p.line("Asked of %s: %s, %s.%s Nothing was changed.", target.Name(), why.Plural(s.Nodes, "node"), why.Plural(s.Pods, "pod"), decided)
 }
 
 func encode(w io.Writer, answer any, format Format) error {

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
@@ -164,7 +165,7 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Copies: w.Copies, AskExtenders: w.Extenders,
 	}
-	answer, err := d.options.Engine.Ask(ctx, asked)
+	answer, err := q.engine.Ask(ctx, asked)
 	if scheduler := besides(err); scheduler != "" {
 		return d.askBeside(ctx, q, scheduler, asked)
 	}
@@ -201,6 +202,9 @@ type Suggestion struct {
 func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	if f.Limit < 0 || f.Limit > fit.MaxLimit {
 		return nil, refuse("limit", "want a number from 1 to %d", fit.MaxLimit)
+	}
+	if f.KubernetesVersion != "" {
+		return nil, refuse("kubernetesVersion", "suggestions come from the rules of this version; ask a what-if with the change that you have in mind")
 	}
 	q, err := d.admit(ctx, f.Question)
 	if err != nil {
@@ -271,7 +275,7 @@ func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	answer, err := capacity.Ask(ctx, d.options.Engine, capacity.Question{
+	answer, err := capacity.Ask(ctx, q.engine, capacity.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Limit: c.Limit, NodesNeeded: c.NodesNeeded, Price: objects.Price,
 	})
@@ -332,6 +336,8 @@ type admitted struct {
 	document *config.Configuration
 	changes  []whatif.Change
 	profile  string
+	// engine is that of the version that decides.
+	engine *whatif.Engine
 }
 
 func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {
@@ -345,7 +351,14 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 	if err := d.options.Ready(); err != nil {
 		return nil, err
 	}
-	out := &admitted{profile: q.Profile}
+	out := &admitted{profile: q.Profile, engine: d.options.Engine}
+	if q.KubernetesVersion != "" {
+		minor, err := versions.Named(q.KubernetesVersion)
+		if err != nil {
+			return nil, refuse("kubernetesVersion", "%v", err)
+		}
+		out.engine = d.options.Engine.As(minor)
+	}
 	switch {
 	case (q.Pod == nil) == (q.PodRef == nil):
 		return nil, refuse("pod", "want exactly one of pod and podRef")
@@ -421,6 +434,9 @@ func (q *admitted) refused(err error) error {
 	}
 	if _, ok := errors.AsType[*whatif.InvalidError](err); ok {
 		return refusedAt("pod", err)
+	}
+	if versions.Refuses(err) {
+		return refuse("kubernetesVersion", "%v", err)
 	}
 	return err
 }

@@ -20,6 +20,8 @@ type Question struct {
 	Configuration Document `json:"configuration,omitempty"`
 	// Profile is empty for the one that the pod names.
 	Profile string `json:"profile,omitempty"`
+	// KubernetesVersion is the minor version of Kubernetes whose scheduler decides, such as 1.35; empty for that of this program.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 }
 
 // PodName names a pod. An empty Namespace means "default".

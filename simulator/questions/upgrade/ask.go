@@ -137,12 +137,8 @@ func (q *Question) check() error {
 		if side.minor == "" {
 			continue
 		}
-		minor, err := versions.MinorOf(side.minor)
-		if err != nil {
+		if _, err := versions.Named(side.minor); err != nil {
 			return &QuestionError{side.field, err.Error()}
-		}
-		if minor != side.minor {
-			return &QuestionError{side.field, fmt.Sprintf("%q: name the minor version, %s; its scheduler is of one patch release, which the report names", side.minor, minor)}
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestQuestionErrors(t *testing.T) {
 		want string
 	}{
 		"too old":         {Question{From: "1.33"}, Load{}, `no scheduler of Kubernetes "1.33": there are those of 1.34, 1.35, 1.36 and 1.37`},
-		"patch release":   {Question{From: "1.35.4"}, Load{}, `"1.35.4": name the minor version, 1.35; its scheduler is of one patch release, which the report names`},
+		"patch release":   {Question{From: "1.35.4"}, Load{}, `"1.35.4": name the minor version, 1.35; its scheduler is of one patch release, which the answer names`},
 		"no word":         {Question{To: "next"}, Load{}, `no scheduler of Kubernetes "next": there are those of 1.34, 1.35, 1.36 and 1.37`},
 		"same":            {Question{From: "1.37"}, Load{}, "from 1.37 to 1.37 with the same feature gates, no decision can change"},
 		"unknown cluster": {Question{}, Load{Cluster: "a.yaml"}, "a.yaml does not tell its version: say from which of 1.34, 1.35, 1.36, 1.37"},

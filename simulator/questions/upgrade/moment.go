@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	podutil "k8s.io/component-helpers/scheduling/corev1"
 
 	"kube-scheduler-simulator/scheduler/feed"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 	"kube-scheduler-simulator/scheduler/versions/wire"
 )
 
@@ -53,7 +51,7 @@ func Moment(ops []feed.Operation) Source {
 				pod = pod.DeepCopy()
 				pod.Status.NominatedNodeName = ""
 			}
-			data, err := encode(pod)
+			data, err := proxy.Encode(pod)
 			if err == nil {
 				err = do(Step{Decide: data, Place: placed})
 			}
@@ -69,27 +67,14 @@ func Moment(ops []feed.Operation) Source {
 func stepOf(op feed.Operation) (Step, error) {
 	switch {
 	case op.Set != nil:
-		data, err := encode(op.Set)
+		data, err := proxy.Encode(op.Set)
 		return Step{Set: json.RawMessage(data)}, err
 	case op.Delete != nil:
 		apiVersion, kind := op.Delete.GVK.ToAPIVersionAndKind()
 		return Step{Delete: &wire.Reference{APIVersion: apiVersion, Kind: kind, Namespace: op.Delete.Namespace, Name: op.Delete.Name}}, nil
 	case op.Allocate != nil:
-		data, err := encode(op.Allocate)
+		data, err := proxy.Encode(op.Allocate)
 		return Step{Allocate: json.RawMessage(data)}, err
 	}
 	return Step{Release: string(op.Release)}, nil
-}
-
-// encode writes an object with its kind, which informers leave out.
-func encode(o runtime.Object) ([]byte, error) {
-	if kinds, _, err := scheme.Scheme.ObjectKinds(o); err == nil {
-		o = o.DeepCopyObject()
-		o.GetObjectKind().SetGroupVersionKind(kinds[0])
-	}
-	data, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("encoding an object: %w", err)
-	}
-	return data, nil
 }

@@ -5142,6 +5142,11 @@ export interface components {
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
             /**
+             * @description The minor version of Kubernetes whose scheduler decides, such as 1.35, in a program of its own that make scheduler-1.35 builds. Absent: that of this simulator.
+             * @example 1.35
+             */
+            kubernetesVersion?: string;
+            /**
              * @description How many copies of the pod to place, one after the other. A copy sees those placed before it.
              * @default 1
              */
@@ -5157,6 +5162,11 @@ export interface components {
             pods: number;
             /** @description The resource version of the last change of the cluster that the state includes. Compare it for equality only. */
             resourceVersion: string;
+            /**
+             * @description The version of Kubernetes whose scheduler decided. Absent: that of this simulator.
+             * @example v1.35.4
+             */
+            kubernetesVersion?: string;
         };
         /** @description The answer to a WhatIf. */
         WhatIfAnswer: {
@@ -5204,6 +5214,8 @@ export interface components {
             configuration?: components["schemas"]["ConfigurationDocument"];
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
+            /** @description Refused: suggestions come from the rules of this simulator's version. */
+            kubernetesVersion?: string;
             /** @description The node on which the pod is to fit. Absent: any. */
             node?: string;
             /**
@@ -5332,6 +5344,11 @@ export interface components {
             configuration?: components["schemas"]["ConfigurationDocument"];
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
+            /**
+             * @description The minor version of Kubernetes whose scheduler decides, such as 1.35, in a program of its own that make scheduler-1.35 builds. Absent: that of this simulator.
+             * @example 1.35
+             */
+            kubernetesVersion?: string;
             /**
              * @description The count ends at so many pods.
              * @default 1000
@@ -6993,6 +7010,8 @@ export interface components {
             configuration?: components["schemas"]["ConfigurationDocument"];
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
+            /** @description Refused: suggestions come from the rules of this simulator's version. */
+            kubernetesVersion?: string;
             /** @description The only node to ask about: why not there? Absent: all nodes. */
             node?: string;
             /**

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -38,6 +39,7 @@ import (
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/recorder/comparison"
 	"kube-scheduler-simulator/scheduler/tieseed"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
 type engine struct {
@@ -49,6 +51,8 @@ type engine struct {
 	// recorder is nil if the caller does not want the decisions.
 	recorder *recorder.Recorder
 	results  *Results
+	// version judges nodes; nil if this process does.
+	version *proxy.Version
 	// hasDevices and hasNodes report whether the cluster has DeviceClasses and nodes.
 	hasDevices, hasNodes func() bool
 	ctx                  context.Context
@@ -57,8 +61,8 @@ type engine struct {
 
 // newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an
 // *UnsupportedError.
-func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSchedulerConfiguration) (*engine, error) {
-	if err := supported(configuration); err != nil {
+func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSchedulerConfiguration) (_ *engine, err error) {
+	if err := supported(configuration, s.options.Version != nil); err != nil {
 		return nil, err
 	}
 	client, clientConfig, err := newClient(s.cluster, s.control.remove)
@@ -71,8 +75,17 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	// The scheduler asks for a logger's name once per node and plugin.
 	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	o := &observer{engine: e, seed: s.options.Seed, made: map[fwk.Handle]map[string]fwk.Plugin{}}
+	var plugins recorder.Plugins = comparison.InTree{}
+	if s.options.Version != nil {
+		if e.version, err = proxy.Start(e.ctx, configuration, *s.options.Version); err != nil {
+			e.cancel()
+			return nil, err
+		}
+		e.world.Follow(e.version.Note)
+		configuration, plugins = e.version.Configuration(), nil
+	}
 	if s.results.wanted() {
-		e.recorder = recorder.New(s.results, comparison.InTree{}, s.timeline.Now)
+		e.recorder = recorder.New(s.results, plugins, s.timeline.Now)
 		e.recorder.Briefly(func(pod types.UID) bool { return !s.results.whole(pod) })
 		e.recorder.Start()
 	}
@@ -87,13 +100,31 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	if err != nil {
 		e.cancel()
 		e.stopRecorder()
+		e.stopVersion()
 		return nil, &ConfigurationError{err}
 	}
 	return e, nil
 }
 
-func supported(c *config.KubeSchedulerConfiguration) error {
+// stopVersion may be called without one.
+func (e *engine) stopVersion() {
+	if e.version != nil {
+		e.version.Close()
+	}
+}
+
+// versionFailed returns the error that ended the program of the version that judges, if there is one.
+func (e *engine) versionFailed() error {
+	if e.version == nil {
+		return nil
+	}
+	return e.version.Err()
+}
+
+func supported(c *config.KubeSchedulerConfiguration, anotherVersion bool) error {
 	switch {
+	case anotherVersion && utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload):
+		return &ConfigurationError{errors.New("the scheduler of another version of Kubernetes decides about single pods only: switch the feature gate GenericWorkload off")}
 	case len(c.Extenders) > 0:
 		return &UnsupportedError{What: "extenders in the configuration"}
 	case utilfeature.DefaultFeatureGate.Enabled(features.SchedulerAsyncAPICalls):
@@ -188,6 +219,7 @@ func (e *engine) stop() error {
 	}
 	err := e.sched.Profiles.Close()
 	e.stopRecorder()
+	e.stopVersion()
 	if err != nil {
 		return fmt.Errorf("closing the plugins of a simulation: %w", err)
 	}
@@ -231,6 +263,9 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 		}
 		return plugin, err
 	}
+	if o.engine.version != nil {
+		registry = o.engine.version.Wrap(registry)
+	}
 	if o.engine.recorder != nil {
 		registry = o.engine.recorder.Wrap(registry)
 	}
@@ -267,6 +302,28 @@ func (o *observer) preemptionChoice() upstream.PreemptionChoice {
 	}
 }
 
+// toldCache tells another version which pods have a node that are yet to be bound.
+type toldCache struct {
+	internalcache.Cache
+	engine *engine
+}
+
+func (c toldCache) AssumePod(logger klog.Logger, pod *v1.Pod) error {
+	err := c.Cache.AssumePod(logger, pod)
+	if err == nil {
+		c.engine.version.Note(podKind, pod.Namespace, pod.Name, pod)
+	}
+	return err
+}
+
+func (c toldCache) ForgetPod(logger klog.Logger, pod *v1.Pod) error {
+	err := c.Cache.ForgetPod(logger, pod)
+	if err == nil {
+		c.engine.version.Note(podKind, pod.Namespace, pod.Name, c.engine.world.Get(podKind, pod.Namespace, pod.Name))
+	}
+	return err
+}
+
 func (o *observer) Extenders(made []fwk.Extender, _ []config.Extender) ([]fwk.Extender, error) {
 	return made, nil
 }
@@ -282,12 +339,15 @@ func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.Scheduli
 }
 
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
+	if o.engine.version != nil {
+		c = toldCache{c, o.engine}
+	}
 	return turnCache{c, o.engine.turns}
 }
 
 // Framework returns a framework that takes turns, with the recorder in the middle.
 func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
-	if !o.engine.results.allWhole() {
+	if !o.engine.results.allWhole() && o.engine.version == nil {
 		f = newReuse(f, o.made[f], o.engine.results.whole, o.engine.hasDevices, o.engine.turns.nominates)
 	}
 	f = inner{f, o.engine.turns}

@@ -24,6 +24,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/standin"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
 // Options say what to simulate. The zero value of a field means its default.
@@ -34,6 +35,10 @@ type Options struct {
 	// FeatureGates are the gates that the run depends on. New refuses a gate that has another value
 	// in this process, with a *FeatureGateError.
 	FeatureGates map[string]bool
+	// Version, if set, is the version of Kubernetes whose scheduler judges nodes, in a program of its own; see package proxy. The cycles lack the
+	// inputs of verdicts and scores then. New and Configure return the errors of package versions that Start returns, and later methods that of
+	// a program that has died.
+	Version *proxy.Options
 	// Seed decides wherever Kubernetes leaves a choice to chance.
 	Seed int64
 	// Start is the virtual time at which the simulation begins; DefaultStart by default.
@@ -162,6 +167,14 @@ func checkGates(gates map[string]bool) error {
 	return nil
 }
 
+// KubernetesVersion returns the version of Kubernetes whose scheduler judges nodes, such as v1.35.4; empty for that of this process.
+func (s *Simulation) KubernetesVersion() string {
+	if s.engine.version == nil {
+		return ""
+	}
+	return s.engine.version.Name()
+}
+
 // do makes a change, and returns once its immediate consequences have happened.
 func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
 	if s.broken != nil {
@@ -197,6 +210,9 @@ func (s *Simulation) follow(ctx context.Context) error {
 		case s.engine.sched.Ready():
 			s.timeline.tick()
 			s.engine.sched.ScheduleOne(s.engine.ctx)
+			if err := s.engine.versionFailed(); err != nil {
+				return err
+			}
 			if taken%handEvery == 0 {
 				s.results.hand() // what Observe has seen need not stay in memory
 			}

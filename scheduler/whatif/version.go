@@ -3,11 +3,8 @@ package whatif
 import (
 	"context"
 
-	"k8s.io/apiserver/pkg/util/compatibility"
-	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
-	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
@@ -16,22 +13,18 @@ import (
 // errors are those of package versions. It does not decide about pods of a pod group.
 func (e *Engine) As(minor string) *Engine {
 	of, ok := e.answering.(*engine)
-	if !ok || runs(minor) {
+	version := proxy.Of(minor)
+	if !ok || version == nil {
 		return e
 	}
-	return &Engine{&another{of, minor}}
-}
-
-// runs reports whether the scheduler of this process is that of a version, and does not emulate an older one.
-func runs(minor string) bool {
-	is := compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
-	return minor == versions.Own && (is == nil || is.EmulationVersion().String() == minor)
+	version.Every = true
+	return &Engine{&another{of, version}}
 }
 
 // another is an engine of another version.
 type another struct {
 	*engine
-	minor string
+	version *proxy.Options
 }
 
 func (a *another) Ask(ctx context.Context, q Question) (*Answer, error) { return ask(ctx, a, q) }
@@ -45,7 +38,7 @@ func (a *another) Try(ctx context.Context, configuration *config.KubeSchedulerCo
 		configuration = a.options.Configuration()
 	}
 	options := a.options
-	options.Version = &proxy.Options{Minor: a.minor, Every: true}
+	options.Version = a.version
 	r, err := NewReplica(ctx, configuration, options)
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func FullEngine(o Options, limit time.Duration) scenario.Engine {
 		if c.Autoscale != nil {
 			return nil, &autoscaleError{}
 		}
+		if c.KubernetesVersion != "" {
+			return nil, &versionError{}
+		}
 		select {
 		case turn <- struct{}{}:
 		case <-ctx.Done():
@@ -50,6 +53,13 @@ type autoscaleError struct{}
 
 func (*autoscaleError) Error() string {
 	return "the field autoscale works in memory only: on the full engine time is real, and Karpenter's controllers decide at moments of their own, after which a step cannot wait; use --engine memory, or let Karpenter act beside a simulator that serves, with --karpenter"
+}
+
+// versionError refuses the field kubernetesVersion.
+type versionError struct{}
+
+func (*versionError) Error() string {
+	return "the field kubernetesVersion works in memory only: on the full engine this program's own scheduler runs; use --engine memory, or emulate an older version with a simulator that serves, with --kubernetes-version"
 }
 
 func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit time.Duration, release func()) (scenario.Cluster, error) {

@@ -52,11 +52,15 @@ func newAsking(usage, what string, with []Option) *asking {
 	a.change("delete", "`KIND/[NAMESPACE/]NAME`: first delete an object", a.delete)
 	f.StringVar(&a.schedulerConfig, "scheduler-config", "", "`file` with the KubeSchedulerConfiguration to ask (default: the one of the cluster that is asked, or Kubernetes' own)")
 	f.StringVar(&a.profile, "profile", "", "scheduler `name` of the profile to ask (default: the one that the pod names)")
-	f.StringVar(&a.kubernetesVersion, "kubernetes-version", "", "minor `version` of Kubernetes whose scheduler decides, such as 1.35; make scheduler-1.35 builds it (default: that of the cluster's simulator)")
 	f.StringVarP(&a.output, "output", "o", "", "`format`: wide, json or yaml (default: tables)")
 	f.BoolVar(&a.exitCode, "exit-code", false, "exit with code 2 if the pod, or one of the copies, does not fit")
 	a.sources()
 	return a
+}
+
+// decider adds the flag that says who decides.
+func (a *asking) decider() {
+	a.flags.StringVar(&a.kubernetesVersion, "kubernetes-version", "", "minor `version` of Kubernetes whose scheduler decides, such as 1.35; make scheduler-1.35 builds it (default: this program's)")
 }
 
 // sources adds the flags that say which cluster to ask.

@@ -13,6 +13,7 @@ import (
 func capacity(with []Option) *cobra.Command {
 	a := newAsking("capacity ([NAMESPACE/]NAME | -f FILE) [flags]",
 		"Says how many more of a pod fit, where they go, what stops the next one, and what then remains. Nothing is changed.", with)
+	a.decider()
 	limit := a.flags.Int("limit", 0, "`number` of pods at which the count ends (default 1000)")
 	wanted := a.flags.Int("for", 1, "`number` of pods that are wanted: --nodes-like counts the nodes for them, and --exit-code compares with it")
 	like := a.flags.String("nodes-like", "", "also say how many nodes like this `node` make room for the pods of --for")

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/klog/v2/textlogger"
 
+	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/command/runner"
 	"kube-scheduler-simulator/simulator/host/process"
@@ -118,6 +119,7 @@ type running struct {
 	below   *string
 	limit   *time.Duration
 	seeds   *string
+	version *string
 	workers *int
 }
 
@@ -134,6 +136,7 @@ func newRunning(usage, what string, with []Option) *running {
 	r.limit = r.flags.Duration("time-limit", defaultTimeLimit, "with --engine full, how much real `time` a run may take")
 	r.below = r.flags.String("files-below", "", "`directory` below which a file may name others; default: the directory of the file itself")
 	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
+	r.version = r.flags.String("kubernetes-version", "", "with --engine memory, the minor `version` of Kubernetes whose scheduler decides in place of that in the file, such as 1.35; make scheduler-1.35 builds it")
 	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
 	return r
 }
@@ -168,6 +171,14 @@ func (r *running) options() (runner.Options, error) {
 	}
 	if *r.workers < 1 {
 		return o, errors.New("--workers: want at least 1")
+	}
+	if *r.version != "" {
+		if o.KubernetesVersion, err = versions.Named(*r.version); err != nil {
+			return o, fmt.Errorf("--kubernetes-version: %w", err)
+		}
+		if err := versions.Check(o.KubernetesVersion); err != nil && o.KubernetesVersion != versions.Own {
+			return o, fmt.Errorf("--kubernetes-version: %w", err)
+		}
 	}
 	for part := range strings.SplitSeq(*r.seeds, ",") {
 		if *r.seeds == "" {

@@ -17,6 +17,7 @@ var errNo = errors.New("no")
 func whatIf(with []Option) *cobra.Command {
 	a := newAsking("whatif ([NAMESPACE/]NAME | -f FILE) [flags]",
 		"Says where a pod would go, and why: a pod that exists, as if it were not placed yet, or one from a file. Nothing is changed.", with)
+	a.decider()
 	copies := a.flags.Int("copies", 0, "`number` of copies to place one after the other (default: 1, or the replicas of a workload)")
 	extenders := a.flags.Bool("extenders", false, "also ask the extenders of the configuration, which are other programs")
 	fit := a.flags.Bool("fit", false, "say instead which least changes make the pod fit")

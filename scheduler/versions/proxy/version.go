@@ -6,7 +6,8 @@
 // recorder, the choice among ties, and preemption, which evicts the victims that the program chose.
 //
 // What is not a judgement about nodes stays this version's: the queue and its hints, PreEnqueue, Reserve, Permit, PreBind and Bind. So the
-// devices and the volumes of a pod are those that this version's plugins hand out on the node that the other version chose.
+// devices and the volumes of a pod are those that this version's plugins hand out on the node that the other version chose. Among candidates for
+// preemption that are equal by all criteria, the program takes the first by name.
 //
 // It may import Kubernetes' scheduler, scheduler/config, scheduler/memory and package versions.
 package proxy
@@ -23,7 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/kubernetes/scheme"
+	basecompatibility "k8s.io/component-base/compatibility"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
@@ -41,6 +44,15 @@ type Options struct {
 	Gates map[string]bool
 	// Every asks for each plugin that rejects a node, rather than the first.
 	Every bool
+}
+
+// Of returns how to have the scheduler of a minor version decide: nil if that of this process is of the version, and emulates no older one.
+func Of(minor string) *Options {
+	is := compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
+	if minor == versions.Own && (is == nil || is.EmulationVersion().String() == minor) {
+		return nil
+	}
+	return &Options{Minor: minor}
 }
 
 // Version is a running scheduler of another version. Its methods may be called from any goroutine, though decisions must follow one another.

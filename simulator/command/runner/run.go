@@ -36,6 +36,8 @@ type Options struct {
 	// Configurations replace those of a scenario: default, or names of files. Seeds replace its seeds.
 	Configurations []string
 	Seeds          []int64
+	// KubernetesVersion replaces that of a scenario, if it is not empty.
+	KubernetesVersion string
 	// Application is the built web application, which draws reports in HTML.
 	Application fs.FS
 	// Now is the clock of those reports. It is required for them, too.
@@ -249,6 +251,9 @@ func (o Options) adapt(s *scenario.Scenario) error {
 		if err := s.FitsInto(o.TimeLimit); err != nil {
 			return err
 		}
+	}
+	if o.KubernetesVersion != "" {
+		s.KubernetesVersion = o.KubernetesVersion
 	}
 	if o.Seeds != nil {
 		s.Matrix.Seeds = o.Seeds

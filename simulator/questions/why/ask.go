@@ -74,6 +74,8 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	switch {
 	case given != 1:
 		return nil, refuse("pod", "want exactly one of pod, podRef and workload")
+	case q.KubernetesVersion != "":
+		return nil, refuse("kubernetesVersion", "this question explains by the rules of its own version; ask a what-if")
 	case q.Limit < 0 || q.Limit > fit.MaxLimit:
 		return nil, refuse("limit", fmt.Sprintf("want a number from 1 to %d", fit.MaxLimit))
 	case q.Replicas < 0 || q.Replicas > hypothesis.MaxCopies:

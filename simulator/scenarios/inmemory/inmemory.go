@@ -2,7 +2,7 @@
 // in which simulator/scenarios/scenario wants it. The session schedulers and the flow scheduler run beside kube-scheduler, for the pods that
 // name them.
 //
-// It may import these two packages, scheduler/feed, scheduler/others/flow, scheduler/others/session, scheduler/whatif, simulator/autoscaling/stepwise,
+// It may import these two packages, scheduler/feed, scheduler/others/flow, scheduler/others/session, scheduler/versions/proxy, scheduler/whatif, simulator/autoscaling/stepwise,
 // simulator/cluster/storedform, simulator/batch/sessions, simulator/cluster/virtualnode, and what they share.
 package inmemory
 
@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/others/flow"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
+	"kube-scheduler-simulator/scheduler/versions/proxy"
 	"kube-scheduler-simulator/simulator/autoscaling/stepwise"
 	"kube-scheduler-simulator/simulator/cluster/storedform"
 	"kube-scheduler-simulator/simulator/cluster/virtualnode"
@@ -39,10 +40,16 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 		if o.Pods != nil && len(o.Pods) == 0 {
 			keep = simulation.Nothing // the run keeps the summaries
 		}
+		var version *proxy.Options
+		if o.KubernetesVersion != "" {
+			if version = proxy.Of(o.KubernetesVersion); version != nil {
+				version.Gates = o.FeatureGates
+			}
+		}
 		companion := newCompanion(o.Autoscale)
 		s, err := simulation.New(ctx, simulation.Options{
 			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, Pods: o.Pods, OutOfTree: outOfTree,
-			Beside: newBeside(o.Seed), Actor: companion, Devices: virtualnode.Slices, Admit: admit,
+			Version: version, Beside: newBeside(o.Seed), Actor: companion, Devices: virtualnode.Slices, Admit: admit,
 		})
 		if err != nil {
 			return nil, err
@@ -105,8 +112,9 @@ type cluster struct {
 }
 
 var (
-	_ scenario.Cluster = (*cluster)(nil)
-	_ scenario.Pricer  = (*cluster)(nil)
+	_ scenario.Cluster   = (*cluster)(nil)
+	_ scenario.Pricer    = (*cluster)(nil)
+	_ scenario.Versioned = (*cluster)(nil)
 )
 
 // maxPriced bounds the pods whose placement is priced: the network has an arc for each pair of a pod and a slot.

@@ -49,9 +49,18 @@ type Pricer interface {
 	Gap(ctx context.Context) (*float64, error)
 }
 
+// Versioned is a Cluster in which the scheduler of another version of Kubernetes may decide.
+type Versioned interface {
+	// KubernetesVersion is that version, such as v1.35.4; empty if this program's own scheduler decides.
+	KubernetesVersion() string
+}
+
 type ClusterOptions struct {
 	Configuration *config.Configuration
 	FeatureGates  map[string]bool
+	// KubernetesVersion is the minor version of Kubernetes whose scheduler decides; empty for that of this program. An engine that has only that
+	// returns an error.
+	KubernetesVersion string
 	// Seed decides what Kubernetes leaves to chance.
 	Seed int64
 	// Observe gets every finished cycle, in order, on the goroutine of the run, before the method

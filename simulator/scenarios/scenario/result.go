@@ -30,8 +30,10 @@ type Result struct {
 	Scenario      string          `json:"scenario"`
 	Configuration string          `json:"configuration"`
 	FeatureGates  map[string]bool `json:"featureGates,omitempty"`
-	Seed          int64           `json:"seed"`
-	Outcome       Outcome         `json:"outcome"`
+	// KubernetesVersion is as in Versioned.
+	KubernetesVersion string  `json:"kubernetesVersion,omitempty"`
+	Seed              int64   `json:"seed"`
+	Outcome           Outcome `json:"outcome"`
 	// Error says why the run ended early.
 	Error string `json:"error,omitempty"`
 	// Expectations counts those that were judged, and Held those that held.

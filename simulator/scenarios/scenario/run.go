@@ -160,7 +160,8 @@ func (r *run) all() error {
 	if err != nil {
 		return err
 	}
-	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded, Played: r.scenario.played, Autoscale: r.autoscale()}
+	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded, Played: r.scenario.played, Autoscale: r.autoscale(),
+		KubernetesVersion: r.scenario.KubernetesVersion}
 	if r.options.Bare {
 		o.Observe = nil
 	}
@@ -169,6 +170,9 @@ func (r *run) all() error {
 		return err
 	}
 	r.cluster, r.start = cluster, cluster.Now()
+	if v, ok := cluster.(Versioned); ok {
+		r.result.KubernetesVersion = v.KubernetesVersion()
+	}
 	if err := r.createPools(); err != nil {
 		return err
 	}

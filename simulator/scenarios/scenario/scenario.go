@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
@@ -37,6 +38,8 @@ type Scenario struct {
 	Steps  []*Step
 	// Autoscale is nil without an autoscaler.
 	Autoscale *Autoscale
+	// KubernetesVersion is as in ClusterOptions.
+	KubernetesVersion string
 
 	cluster *objectSource
 	lets    []*let
@@ -196,6 +199,7 @@ type document struct {
 	Metadata   documentMetadata `yaml:"metadata" doc:"The name."`
 	Cluster    *objectSource    `yaml:"cluster" doc:"What exists before the first step: the name of a file, or objects."`
 	Autoscale  *autoscaleSource `yaml:"autoscale" doc:"An autoscaler that acts beside the scheduler: Karpenter's own code, in virtual time."`
+	Version    string           `yaml:"kubernetesVersion" doc:"The minor version of Kubernetes whose scheduler decides, such as 1.35, in a program of its own; by default this program's."`
 	Matrix     matrix           `yaml:"matrix" doc:"Every combination is a run."`
 	Let        letList          `yaml:"let" doc:"Named CEL expressions, evaluated anew whenever an expression is."`
 	Steps      []*Step          `yaml:"steps" doc:"What happens, one verb each."`
@@ -402,6 +406,11 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	}
 	if d.Autoscale != nil {
 		s.Autoscale = l.autoscale(d.Autoscale)
+	}
+	if d.Version != "" {
+		if s.KubernetesVersion, err = versions.Named(d.Version); err != nil {
+			l.Add(decoder.Locate(root, "kubernetesVersion"), "kubernetesVersion", "%v", err)
+		}
 	}
 	s.Matrix = l.matrix(d.Matrix)
 	for _, step := range s.Steps {

@@ -1673,6 +1673,11 @@ export interface components {
         RunResult: {
             scenario: string;
             configuration: string;
+            /**
+             * @description The version of Kubernetes whose scheduler decided. Absent: that of this program.
+             * @example v1.35.4
+             */
+            kubernetesVersion?: string;
             seed: number;
             /** @enum {string} */
             outcome: "passed" | "failed" | "error" | "canceled";
@@ -7010,7 +7015,7 @@ export interface components {
             configuration?: components["schemas"]["ConfigurationDocument"];
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
-            /** @description Refused: suggestions come from the rules of this simulator's version. */
+            /** @description Refused: the explanation comes from the rules of this simulator's version. */
             kubernetesVersion?: string;
             /** @description The only node to ask about: why not there? Absent: all nodes. */
             node?: string;

@@ -186,7 +186,7 @@ func TestBadQuestions(t *testing.T) {
 	}{
 		"nothing":            {"", http.StatusBadRequest, "the body is empty"},
 		"no YAML":            {"a: [", http.StatusBadRequest, "the request body: line 1: not YAML: did not find expected node content"},
-		"a list":             {"[]", http.StatusBadRequest, "the request body: line 1: want a mapping with the fields changes, configuration, copies, extenders, pod, podRef, profile, not a list"},
+		"a list":             {"[]", http.StatusBadRequest, "the request body: line 1: want a mapping with the fields changes, configuration, copies, extenders, kubernetesVersion, pod, podRef, profile, not a list"},
 		"an unknown field":   {`{"podd":{}}`, http.StatusBadRequest, `the request body: line 1: podd: unknown field "podd", did you mean pod?`},
 		"an unknown change":  {`{"changes":[{"create":{}}]}`, http.StatusBadRequest, `the request body: line 1: changes[0].create: unknown field "create"; the fields are apply, count, delete, patch`},
 		"a wrong type":       {`{"copies":"two"}`, http.StatusBadRequest, `the request body: line 1: copies: want a whole number, not "two"`},

@@ -136,7 +136,7 @@ func ServerVersion(ctx context.Context, config *rest.Config) (string, error) {
 	if err := json.Unmarshal(data, &served); err != nil {
 		return "", fmt.Errorf("it is not an API server: %w", err)
 	}
-	return served.GitVersion, nil
+	return objects.ServedVersion(&served), nil
 }
 
 func (s *Source) clientConfig() *rest.Config {

@@ -136,6 +136,9 @@ func (e *exporter) run(ctx context.Context) error {
 	if err := e.configuration(); err != nil {
 		return err
 	}
+	if err := e.version(); err != nil {
+		return err
+	}
 	if err := e.writeLeftOut(); err != nil {
 		return err
 	}
@@ -175,6 +178,21 @@ func (e *exporter) page(ctx context.Context, r resource, next string, custom boo
 		return nil, &unlistableError{err}
 	}
 	return p, err
+}
+
+// versionField is the field of an export that has the version of Kubernetes that the API server reports. An import ignores it.
+const versionField = "kubernetesVersion"
+
+func (e *exporter) version() error {
+	served, err := e.client.discovery.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("asking for the version: %w", err)
+	}
+	data, err := json.Marshal(objects.ServedVersion(served))
+	if err != nil {
+		return fmt.Errorf("encoding the version: %w", err)
+	}
+	return e.out.field(versionField, data)
 }
 
 func (e *exporter) writeLeftOut() error {

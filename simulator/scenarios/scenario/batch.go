@@ -102,5 +102,8 @@ func (r *Result) Title() string {
 	if gates := GatesName(r.FeatureGates); gates != "" {
 		title += ", " + gates
 	}
+	if r.KubernetesVersion != "" {
+		title += ", Kubernetes " + r.KubernetesVersion
+	}
 	return title
 }

@@ -2228,6 +2228,11 @@ export interface components {
             kind: string;
             items: Record<string, never>[];
             schedulerConfiguration?: components["schemas"]["KubeSchedulerConfiguration"];
+            /**
+             * @description The version of the cluster. An import ignores it.
+             * @example v1.37.2, emulating 1.35
+             */
+            kubernetesVersion?: string;
             /** @description The custom kinds whose objects the API server could not list, for example because their conversion webhook does not answer. */
             leftOut?: {
                 apiVersion: string;
@@ -6970,6 +6975,8 @@ export interface components {
             version: string;
             /** @description Whose it is: "default", "cluster" (the one of the simulator or of the export that was asked) or "file". */
             configuration: string;
+            /** @description Absent, because this question is answered by the rules of this simulator's version. */
+            kubernetesVersion?: string;
             /** @description The number of nodes. */
             nodes: number;
             /** @description The number of pods, bound and pending. */

@@ -28,7 +28,7 @@ export function clusterClock(seconds: number): string {
 
 export const isActive = (entry: RunEntry): boolean => entry.state === 'queued' || entry.state === 'running'
 
-/** The matrix: a row for each configuration with its gates, and a column for each seed. */
+/** The matrix: a row for each configuration with its gates and its version of Kubernetes, and a column for each seed. */
 export interface MatrixRow {
   configuration: string
   gates: string
@@ -36,10 +36,11 @@ export interface MatrixRow {
 }
 
 export function gatesOf(result: RunResult): string {
-  return Object.entries(result.featureGates ?? {})
+  const gates = Object.entries(result.featureGates ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, on]) => `${name}=${on}`)
     .join(',')
+  return [gates, result.kubernetesVersion && `Kubernetes ${result.kubernetesVersion}`].filter(Boolean).join(' ')
 }
 
 /** The rows of the runs that have ended. */

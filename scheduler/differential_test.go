@@ -47,8 +47,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(serves) != "" {
-		if err := decide.Serve(os.Stdin, os.Stdout); err != nil {
+	if how := os.Getenv(serves); how != "" {
+		if err := decide.Serve(serving(how), os.Stdout); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
+	"kube-scheduler-simulator/scheduler/versions"
 	"kube-scheduler-simulator/scheduler/versions/proxy"
 )
 
@@ -45,6 +47,30 @@ func TestVersionsAgreeInSimulations(t *testing.T) {
 	}
 	if preempted < 10 || failed < 10 {
 		t.Errorf("%d attempts preempted and %d failed: too few to compare", preempted, failed)
+	}
+}
+
+// TestAVersionThatDies: a program that dies ends the run with its last words, rather than leave pods pending for reasons of no scheduler.
+func TestAVersionThatDies(t *testing.T) {
+	version := ownVersion(t, nil)
+	t.Setenv(serves, "dying")
+	c, err := config.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulation.New(t.Context(), simulation.Options{Configuration: c.Internal, Version: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := rand.New(rand.NewPCG(1, 51))
+	node := &v1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	if err = s.Create(t.Context(), node); err == nil {
+		err = s.Create(t.Context(), playedPod(r, 0), playedPod(r, 1), playedPod(r, 2))
+	}
+	died, ok := errors.AsType[*versions.DiedError](err)
+	if !ok || died.Said != "out of memory" {
+		t.Errorf("%v", err)
 	}
 }
 

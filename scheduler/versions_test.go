@@ -75,6 +75,26 @@ func ownVersion(t *testing.T, gates map[string]bool) *proxy.Options {
 	return &proxy.Options{Minor: versions.Own, Dir: dir, Gates: gates, Every: true}
 }
 
+// serving returns what the program reads. "dying" makes it die soon after it has begun.
+func serving(how string) io.Reader {
+	if how == "dying" {
+		return &dying{2000}
+	}
+	return os.Stdin
+}
+
+type dying struct{ left int }
+
+func (d *dying) Read(p []byte) (int, error) {
+	if d.left <= 0 {
+		fmt.Fprintln(os.Stderr, "out of memory")
+		os.Exit(3)
+	}
+	n, err := os.Stdin.Read(p[:min(len(p), d.left)])
+	d.left -= n
+	return n, err
+}
+
 // servedVersion is decide.Serve in this process.
 type servedVersion struct {
 	t   *testing.T

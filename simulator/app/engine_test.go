@@ -112,6 +112,13 @@ func TestFullEngineRefusesAutoscale(t *testing.T) {
 	}
 }
 
+func TestFullEngineRefusesAVersion(t *testing.T) {
+	_, err := FullEngine(DefaultOptions(), time.Minute)(t.Context(), scenario.ClusterOptions{KubernetesVersion: "1.35"})
+	if err == nil || !strings.HasPrefix(err.Error(), "the field kubernetesVersion works in memory only: ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestFullEngineHasALimit: a scenario that needs more real time than a run may take is refused before it waits.
 func TestFullEngineHasALimit(t *testing.T) {
 	text := everyVerb[:strings.Index(everyVerb, "- expect")] + "- advance: 30s\n- advance: 1h\n"

@@ -200,6 +200,24 @@ func TestRefusedByTheEngine(t *testing.T) {
 	}
 }
 
+// TestVersionsThatCannotDecide: the refusal says which versions there are, or the command that builds the one that is asked for.
+func TestVersionsThatCannotDecide(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.33":   `no scheduler of Kubernetes "1.33": there are those of 1.34, 1.35, 1.36 and 1.37`,
+		"1.35.4": `"1.35.4": name the minor version, 1.35; its scheduler is of one patch release, which the answer names`,
+		"1.35":   "the scheduler of Kubernetes 1.35 is not built: run `make scheduler-1.35`",
+	} {
+		_, err := newDesk(t).WhatIf(t.Context(), question[WhatIf](t, "{"+web+`, kubernetesVersion: "`+version+`"}`))
+		refused, ok := errors.AsType[*Refused](err)
+		if !ok || refused.Mistakes[0].Field != "kubernetesVersion" || !strings.HasPrefix(refused.Mistakes[0].Message, want) {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	if _, err := newDesk(t).WhatIf(t.Context(), question[WhatIf](t, "{"+web+`, kubernetesVersion: "1.37"}`)); err != nil {
+		t.Errorf("this program's own version: %v", err)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	desk := newDesk(t)
 	for name, test := range map[string]struct {
@@ -214,6 +232,10 @@ func TestBounds(t *testing.T) {
 			_, err := desk.Fit(ctx, Fit{Limit: 51})
 			return err
 		}, "limit"},
+		"suggestions of another version": {func(ctx context.Context) error {
+			_, err := desk.Fit(ctx, question[Fit](t, `{kubernetesVersion: "1.35"}`))
+			return err
+		}, "kubernetesVersion"},
 		"pods": {func(ctx context.Context) error {
 			_, err := desk.Capacity(ctx, Capacity{Limit: 10_001})
 			return err

@@ -2,47 +2,51 @@
 
 import { objections } from './axe'
 import { faults } from './boxes'
-import { expect, node, test } from './simulator'
+import { expect, inWorkspace, node, test, workspaceErrors, type Simulator } from './simulator'
 
 /** An answer takes a while on a busy machine. */
 const slow = { timeout: 30_000 }
 
-// The policy with a mistake.
-test.use({ allowed: [/status of 422/] })
+/** The nodes of the pods that run. */
+async function nodesOfPods(simulator: Simulator) {
+  const found = await simulator.kube<{ items: { spec: { nodeName?: string }; status: { phase: string } }[] }>(
+    'GET',
+    '/api/v1/namespaces/default/pods'
+  )
+  return found.items.filter(({ status }) => status.phase === 'Running').map(({ spec }) => spec.nodeName)
+}
+
+/** Two pods on one node, and a second node that came later. */
+async function crowded(simulator: Simulator) {
+  await simulator.kube('POST', '/api/v1/nodes', node('node-1', { cpu: '2' }))
+  await simulator.ready('node-1')
+  await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: {
+          containers: [{ name: 'c', image: 'registry.example.com/c:1', resources: { requests: { cpu: '500m' } } }],
+        },
+      },
+    },
+  })
+  await expect(async () => expect(await nodesOfPods(simulator)).toEqual(['node-1', 'node-1'])).toPass(slow)
+  await simulator.kube('POST', '/api/v1/nodes', node('node-2', { cpu: '2' }))
+  await simulator.ready('node-2')
+}
 
 test(
   'what the descheduler would do is seen beforehand, and carried out',
   { tag: '@main' },
-  async ({ page, simulator }) => {
-    const deployment = {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web' },
-      spec: {
-        replicas: 2,
-        selector: { matchLabels: { app: 'web' } },
-        template: {
-          metadata: { labels: { app: 'web' } },
-          spec: {
-            containers: [{ name: 'c', image: 'registry.example.com/c:1', resources: { requests: { cpu: '500m' } } }],
-          },
-        },
-      },
-    }
-    const nodesOfPods = async () => {
-      const found = await simulator.kube<{ items: { spec: { nodeName?: string }; status: { phase: string } }[] }>(
-        'GET',
-        '/api/v1/namespaces/default/pods'
-      )
-      return found.items.filter(({ status }) => status.phase === 'Running').map(({ spec }) => spec.nodeName)
-    }
-    await simulator.kube('POST', '/api/v1/nodes', node('node-1', { cpu: '2' }))
-    await simulator.ready('node-1')
-    await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', deployment)
-    await expect(async () => expect(await nodesOfPods()).toEqual(['node-1', 'node-1'])).toPass(slow)
-    await simulator.kube('POST', '/api/v1/nodes', node('node-2', { cpu: '2' }))
-    await simulator.ready('node-2')
-
+  async ({ page, simulator, allowed }) => {
+    // The policy with a mistake.
+    allowed.push(/status of 422/)
+    await crowded(simulator)
     await page.goto(`${simulator.url}/drain`)
     await page.getByRole('button', { name: 'Rebalance' }).click()
     const sentence = page.getByTestId('rebalance-sentence')
@@ -70,7 +74,27 @@ test(
     await page.getByTestId('carry-out').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Carry it out here' }).click()
     await expect(page.getByText('The descheduler has run')).toBeVisible(slow)
-    await expect(async () => expect((await nodesOfPods()).sort()).toEqual(['node-1', 'node-2'])).toPass(slow)
+    await expect(async () => expect((await nodesOfPods(simulator)).sort()).toEqual(['node-1', 'node-2'])).toPass(slow)
     await expect(sentence).toContainText('would evict no pod', slow)
   }
 )
+
+test('a plan is carried out in a workspace, and the cluster stays', async ({ page, simulator, allowed }) => {
+  test.setTimeout(150_000)
+  allowed.push(...workspaceErrors)
+  await simulator.reset()
+  await crowded(simulator)
+  await page.goto(`${simulator.url}/drain?view=rebalance`)
+  await page.getByTestId('example-duplicates').click()
+  const sentence = page.getByTestId('rebalance-sentence')
+  await expect(sentence).toContainText('would evict 1 pod', slow)
+  await page.getByTestId('in-workspace').click()
+
+  const workspace = await inWorkspace(page, '/drain')
+  await expect(async () => expect((await nodesOfPods(workspace)).sort()).toEqual(['node-1', 'node-2'])).toPass(slow)
+  await expect(page.getByTestId('branch-band')).toContainText('Descheduler')
+  await expect(sentence).toContainText('would evict no pod', slow)
+  // The address does not run it again when the page is loaded again.
+  await expect(page).not.toHaveURL(/run=yes/)
+  expect(await nodesOfPods(simulator)).toEqual(['node-1', 'node-1'])
+})

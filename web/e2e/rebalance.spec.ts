@@ -17,7 +17,7 @@ async function nodesOfPods(simulator: Simulator) {
 }
 
 /** Two pods on one node, and a second node that came later. */
-async function crowded(simulator: Simulator) {
+async function crowded(simulator: Simulator, nodeSelector = {}) {
   await simulator.kube('POST', '/api/v1/nodes', node('node-1', { cpu: '2' }))
   await simulator.ready('node-1')
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
@@ -30,6 +30,7 @@ async function crowded(simulator: Simulator) {
       template: {
         metadata: { labels: { app: 'web' } },
         spec: {
+          nodeSelector,
           containers: [{ name: 'c', image: 'registry.example.com/c:1', resources: { requests: { cpu: '500m' } } }],
         },
       },
@@ -97,4 +98,39 @@ test('a plan is carried out in a workspace, and the cluster stays', async ({ pag
   // The address does not run it again when the page is loaded again.
   await expect(page).not.toHaveURL(/run=yes/)
   expect(await nodesOfPods(simulator)).toEqual(['node-1', 'node-1'])
+})
+
+test('evictions in vain have a reason, and another policy that does better', async ({ page, simulator }) => {
+  await simulator.reset()
+  await crowded(simulator, { 'kubernetes.io/hostname': 'node-1' })
+  // PodLifeTime counts whole seconds.
+  await expect(async () => {
+    const { items } = await simulator.kube<{ items: { metadata: { creationTimestamp: string } }[] }>(
+      'GET',
+      '/api/v1/namespaces/default/pods'
+    )
+    for (const { metadata } of items) expect(Date.now() - Date.parse(metadata.creationTimestamp)).toBeGreaterThan(3000)
+  }).toPass(slow)
+  const policy = `apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: default
+  pluginConfig:
+  - {name: PodLifeTime, args: {maxPodLifeTimeSeconds: 1, labelSelector: {matchLabels: {app: web}}}}
+  plugins: {deschedule: {enabled: [PodLifeTime]}}
+`
+  await page.goto(`${simulator.url}/drain?${new URLSearchParams({ view: 'rebalance', policy, rounds: '2' })}`)
+  const sentence = page.getByTestId('rebalance-sentence')
+  await expect(sentence).toContainText('4 back to the same node', slow)
+  await expect(page.getByTestId('came-back').first()).toHaveText('the only one of 2 nodes that takes it')
+  await expect(page.getByTestId('rebalance-rounds')).toContainText('Each round evicts a pod of ReplicaSet web-')
+  const better = page.getByTestId('rebalance-better')
+  await expect(better).toContainText('nodeFit: true for DefaultEvictor', slow)
+  await expect(better).toContainText('0 evictions')
+  expect(await objections(page)).toEqual([])
+  expect(await faults(page)).toEqual([])
+  await better.getByRole('button', { name: 'Take this policy' }).click()
+  await expect(sentence).toContainText('would evict no pod', slow)
+  await expect(page.locator('.cm-content')).toContainText('nodeFit: true')
+  await expect(better).toHaveCount(0)
 })

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
@@ -224,6 +225,32 @@ func TestCounterfactualsComeTrue(t *testing.T) {
 	}
 }
 
+// TestConsolidatesNever: a NodePool whose consolidateAfter is Never keeps its nodes. Decoded, Never looks like a duration that is not given.
+func TestConsolidatesNever(t *testing.T) {
+	for after, want := range map[string]string{
+		`"Never"`: "idle: stays\n  blocked by policy general[]: the NodePool consolidates no nodes: consolidateAfter is Never\n",
+		`"0s"`:    "idle: goes",
+		`null`:    "idle: goes",
+	} {
+		pool := &unstructured.Unstructured{}
+		document := fmt.Sprintf(`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": {"disruption": {"consolidateAfter": %s},
+			"template": {"spec": {"nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}, "requirements": []}}}}`, after)
+		if err := pool.UnmarshalJSON([]byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		if after == `null` {
+			unstructured.RemoveNestedField(pool.Object, "spec", "disruption")
+		}
+		state := dryrun.State{Nodes: []*v1.Node{bought("idle", "general", "c-4x-amd64-linux", "zone-a", "on-demand")}}
+		if err := state.Add(pool); err != nil {
+			t.Fatal(err)
+		}
+		if got := departures(couldGo(t, state)); !strings.HasPrefix(got, want) {
+			t.Errorf("consolidateAfter %s: want %q, got %q", after, want, got)
+		}
+	}
+}
+
 // cure removes the blockers of a node from a cluster.
 func cure(state *dryrun.State, d dryrun.Departure) {
 	for _, b := range d.Blockers {
@@ -271,7 +298,7 @@ func randomCluster(seed uint64) dryrun.State {
 		if chance(20) {
 			policy(karpenter.ConsolidationPolicyWhenEmpty)(np)
 		} else if chance(15) {
-			np.Spec.Disruption.ConsolidateAfter = karpenter.MustParseNillableDuration("Never")
+			np.Spec.Disruption.ConsolidateAfter.Raw = []byte(`"Never"`)
 		}
 		if chance(15) {
 			np.Spec.Disruption.Budgets = []karpenter.Budget{{Nodes: "0"}}

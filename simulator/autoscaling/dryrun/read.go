@@ -3,11 +3,13 @@ package dryrun
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -88,6 +90,8 @@ func (s *State) addKarpenters(u runtime.Unstructured) error {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.UnstructuredContent(), pool, true); err != nil {
 			return err
 		}
+		never(u, &pool.Spec.Disruption.ConsolidateAfter, "spec", "disruption", "consolidateAfter")
+		never(u, &pool.Spec.Template.Spec.ExpireAfter, "spec", "template", "spec", "expireAfter")
 		s.NodePools = append(s.NodePools, pool)
 		return nil
 	}
@@ -97,6 +101,13 @@ func (s *State) addKarpenters(u runtime.Unstructured) error {
 	}
 	s.NodeClaims = append(s.NodeClaims, claim)
 	return nil
+}
+
+// never marks a duration that is Never: decoded, it looks like one that is not given, for which the default of the definition stands.
+func never(u runtime.Unstructured, d *karpenter.NillableDuration, path ...string) {
+	if text, _, _ := unstructured.NestedString(u.UnstructuredContent(), path...); text == karpenter.Never {
+		d.Raw = []byte(strconv.Quote(karpenter.Never))
+	}
 }
 
 // Zones returns the zones that nodes are in, and those that NodePools ask for, in order.

@@ -42,23 +42,13 @@ func Pool(o runtime.Object) (*karpenter.NodePool, error) {
 	}
 	np := s.NodePools[0].DeepCopy()
 	of := &np.Spec.Disruption
-	complete := func(d *karpenter.NillableDuration, standard string, path ...string) {
-		if d.Duration != nil || d.Raw != nil {
-			return
-		}
-		if u, ok := o.(*unstructured.Unstructured); ok {
-			// Once it is decoded, Never looks like none.
-			if text, set, _ := unstructured.NestedString(u.Object, path...); set {
-				standard = text
-			}
-		}
-		*d = karpenter.MustParseNillableDuration(standard)
-		if d.Duration == nil {
-			d.Raw = []byte(karpenter.Never)
+	complete := func(d *karpenter.NillableDuration, standard string) {
+		if d.Duration == nil && d.Raw == nil {
+			*d = karpenter.MustParseNillableDuration(standard)
 		}
 	}
-	complete(&of.ConsolidateAfter, "0s", "spec", "disruption", "consolidateAfter")
-	complete(&np.Spec.Template.Spec.ExpireAfter, "720h", "spec", "template", "spec", "expireAfter")
+	complete(&of.ConsolidateAfter, "0s")
+	complete(&np.Spec.Template.Spec.ExpireAfter, "720h")
 	of.ConsolidationPolicy = cmp.Or(of.ConsolidationPolicy, karpenter.ConsolidationPolicyWhenEmptyOrUnderutilized)
 	if of.Budgets == nil {
 		of.Budgets = []karpenter.Budget{{Nodes: "10%"}}

@@ -284,6 +284,39 @@ round at 0: the descheduler wants at least two ready nodes, and there is one
 	}
 }
 
+// TestWhyItComesBack: a replacement that lands on the node that was left has the reason, either what no other node gives it, or what puts
+// the node ahead of the next.
+func TestWhyItComesBack(t *testing.T) {
+	two := node("a", "za") + node("b", "zb")
+	restarts := `phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: c, image: i, imageID: i, ready: true, restartCount: 9}]`
+	for name, tc := range map[string]struct{ state, policy, want string }{
+		"only node": {two + pod{name: "w", on: "a", app: "web", cpu: "1", spec: "nodeSelector: {kubernetes.io/hostname: a}", status: restarts}.String(),
+			policy("", "deschedule: RemovePodsHavingTooManyRestarts {podRestartThreshold: 5}"), "the only feasible node of 2; NodeAffinity rejects b"},
+		"ahead": {two + pod{name: "w1", on: "a", app: "web", cpu: "2"}.String() + pod{name: "x1", on: "b", app: "x", cpu: "1"}.String(),
+			policy("", "balance: HighNodeUtilization {thresholds: {cpu: 30}}"), "ahead of a"},
+		"moves": {two + pod{name: "w", on: "a", app: "web", cpu: "1", status: restarts}.String() + pod{name: "x", on: "a", app: "x", cpu: "2"}.String(),
+			policy("", "deschedule: RemovePodsHavingTooManyRestarts {podRestartThreshold: 5}"), "no choice"},
+	} {
+		a, err := ask(t, tc.state, deschedule.Question{Policy: tc.policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Evictions) != 1 {
+			t.Fatalf("%s: %s", name, a.Sentence)
+		}
+		e, got := a.Evictions[0], "no choice"
+		if e.Choice != nil {
+			got = e.Choice.Lead()
+		}
+		for _, r := range e.Reasons {
+			got += fmt.Sprintf("; %s rejects %s", r.Plugin, strings.Join(r.Nodes, ", "))
+		}
+		if !strings.Contains(got, tc.want) {
+			t.Errorf("%s: want %q, got %q", name, tc.want, got)
+		}
+	}
+}
+
 // TestDryRunErrs: the descheduler's own dry run evicts nothing and schedules nothing, so what it says next is wrong. RemovePodsViolatingNodeAffinity
 // sends w2 from a to b, the only node for it. That makes b fuller than 50 %, and LowNodeUtilization moves a pod from b to c; a dry run
 // removes w2 from its view and does not place it on b, so it sees b as before.

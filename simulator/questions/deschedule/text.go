@@ -77,7 +77,9 @@ func Print(w io.Writer, a *Answer) error {
 		case e.Fate == disruption.Pending:
 			said = reasonText(e.Reasons)
 		case e.Fate == disruption.Moves && e.To == e.Node:
-			said = "comes back"
+			if said = "comes back"; e.Choice != nil && e.Choice.Lead() != "" {
+				said += ": " + e.Choice.Lead()
+			}
 		}
 		rows = append(rows, []string{fmt.Sprint(e.Round), e.Namespace + "/" + e.Name, by, why.OrNone(e.Node), string(e.Fate), why.OrNone(e.To), why.OrNone(said)})
 	}

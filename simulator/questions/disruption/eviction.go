@@ -46,7 +46,9 @@ type Eviction struct {
 	To     string `json:"to,omitempty"`
 	Placed *int   `json:"placed,omitempty"`
 	Ready  *int   `json:"ready,omitempty"`
-	// Reasons are why the replacement finds no node.
+	// Choice is why the replacement lands on the node that was left; nil for one that does not.
+	Choice *why.Choice `json:"choice,omitempty"`
+	// Reasons are why the replacement finds no node, or no other one than that which was left.
 	Reasons []why.Reason `json:"reasons,omitempty"`
 	// Behind is the pod that its StatefulSet waits for before it creates the replacement; empty for none.
 	Behind string `json:"behind,omitempty"`

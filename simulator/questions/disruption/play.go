@@ -467,6 +467,11 @@ func (p *Play) schedule(ctx context.Context, one *Pod) error {
 	placed.Spec.NodeName = cycle.SelectedNode
 	one.Pod = placed
 	e.Fate, e.To, e.Placed, e.Reasons = Moves, cycle.SelectedNode, new(p.now), nil
+	if e.To == e.Node {
+		if e.Choice = why.ChoiceOf(cycle); e.Choice.Feasible == 1 {
+			e.Reasons = why.ReasonsOf(cycle, "")
+		}
+	}
 	p.After(p.startOf(one), func(ctx context.Context) error {
 		if one.leaving {
 			return nil

@@ -20,6 +20,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -132,29 +133,39 @@ func (w *watched) Delete(ctx context.Context, gvk schema.GroupVersionKind, names
 
 func (w *watched) note(ctx context.Context) {
 	w.begun, w.there = w.Now(), map[types.UID]*v1.Pod{}
+	w.state = documents(w.t, func(gvk schema.GroupVersionKind) ([]runtime.Object, error) { return w.List(ctx, gvk) })
+	_, pods, err := w.State(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, p := range pods {
+		w.there[p.UID] = p
+	}
+}
+
+// documents are the objects of a cluster that a drain depends on.
+func documents(t *testing.T, list func(schema.GroupVersionKind) ([]runtime.Object, error)) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	for _, gvk := range []schema.GroupVersionKind{
 		v1.SchemeGroupVersion.WithKind("Node"), appsv1.SchemeGroupVersion.WithKind("Deployment"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
 		appsv1.SchemeGroupVersion.WithKind("DaemonSet"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), v1.SchemeGroupVersion.WithKind("Pod"),
 	} {
-		list, err := w.List(ctx, gvk)
+		all, err := list(gvk)
 		if err != nil {
-			w.t.Fatal(err)
+			t.Fatal(err)
 		}
-		for _, o := range list {
-			if p, is := o.(*v1.Pod); is {
-				w.there[p.UID] = p
-			}
+		for _, o := range all {
 			o = o.DeepCopyObject()
 			o.GetObjectKind().SetGroupVersionKind(gvk)
 			document, err := json.Marshal(o)
 			if err != nil {
-				w.t.Fatal(err)
+				t.Fatal(err)
 			}
 			fmt.Fprintf(&out, "%s\n---\n", document)
 		}
 	}
-	w.state = out.Bytes()
+	return out.Bytes()
 }
 
 // placed counts the pods that have come since the drain began, by owner and node; those without one are "pending".
@@ -166,10 +177,15 @@ func (w *watched) placed(t *testing.T) map[string]int {
 	out := map[string]int{}
 	for _, p := range pods {
 		if w.there[p.UID] == nil {
-			out[metav1.GetControllerOf(p).Name+" on "+cmp.Or(p.Spec.NodeName, "pending")]++
+			out[landing(p)]++
 		}
 	}
 	return out
+}
+
+// landing is the controller of a pod, and its node; a pod without one is "pending".
+func landing(p *v1.Pod) string {
+	return metav1.GetControllerOf(p).Name + " on " + cmp.Or(p.Spec.NodeName, "pending")
 }
 
 // carryOut drains a cluster in memory by the verb of scenarios.

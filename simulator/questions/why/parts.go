@@ -169,6 +169,26 @@ func EvictsOf(c *result.Cycle) *Evicts {
 	return out
 }
 
+// ChoiceOf says why a cycle chose its node. The cycle must have one.
+func ChoiceOf(c *result.Cycle) *Choice { return choiceOf(explain.With(c)) }
+
+// Lead says in English what puts the chosen node ahead of the others; empty if nothing scores.
+func (c *Choice) Lead() string {
+	switch {
+	case c.Feasible == 1:
+		return fmt.Sprintf("the only feasible node of %d", c.Evaluated)
+	case c.Over == "":
+		return ""
+	case c.Margin == 0:
+		return "its total is shared with " + explain.Names(tiedWith(c)) + ", and the scheduler chooses among them at random"
+	}
+	var by []string
+	for _, p := range c.Parts {
+		by = append(by, fmt.Sprintf("%s %+d", p.Plugin, p.Difference))
+	}
+	return fmt.Sprintf("%d ahead of %s (%s)", c.Margin, c.Over, strings.Join(by, ", "))
+}
+
 func choiceOf(d explain.Explained) *Choice {
 	out := &Choice{Feasible: d.Nodes.Feasible, Evaluated: d.Nodes.Evaluated}
 	if d.Score == nil {

@@ -413,18 +413,22 @@ best: [{least: cost}]
 	}
 }
 
-// TestADay: a day in which 200 pods arrive takes seconds.
+// TestADay: a day in which 200 pods arrive takes seconds. In short mode it is six hours.
 func TestADay(t *testing.T) {
+	hours := 24
+	if testing.Short() {
+		hours = 6
+	}
 	text := "autoscale:\n  nodePools:" + pool("general", "disruption: {consolidateAfter: 1m}", "") + `
 steps:
 - arrive:
     rate: 8.4/h
-    for: 24h
+    for: ` + fmt.Sprint(hours) + `h
     lifetime: 30m
     template: {apiVersion: v1, kind: Pod, metadata: {name: job}, spec: {containers: [{name: c, image: registry.example.com/c:1, resources: {requests: {cpu: "1", memory: 1Gi}}}]}}
-- advance: 24h
+- advance: ` + fmt.Sprint(hours) + `h
 - expect:
-  - that: run.bought > 20 && run.removed > 20 && nodes.size() < 10
+  - that: run.bought > ` + fmt.Sprint(hours-1) + ` && run.removed > ` + fmt.Sprint(hours-1) + ` && nodes.size() < 10
 `
 	var r *scenario.Result
 	_, took := bombs.Measure(func() { r = alone(t, text) })

@@ -7844,8 +7844,10 @@ export interface components {
             ready?: number;
             /** @description The pod that its StatefulSet waits for before it creates the replacement. Absent for none. */
             behind?: string;
-            /** @description Why the replacement finds no node. */
+            /** @description Why the replacement finds no node, or no other one than that which was left. */
             reasons?: components["schemas"]["WhyReason"][];
+            /** @description Why the replacement lands on the node that was left; absent for one that does not. */
+            choice?: components["schemas"]["WhyChoice"];
         };
         /** @description A PodDisruptionBudget over time. */
         DrainBudget: {
@@ -8406,8 +8408,10 @@ export interface components {
             ready?: number;
             /** @description The pod that its StatefulSet waits for before it creates the replacement. Absent for none. */
             behind?: string;
-            /** @description Why the replacement finds no node. */
+            /** @description Why the replacement finds no node, or no other one than that which was left. */
             reasons?: components["schemas"]["WhyReason"][];
+            /** @description Why the replacement lands on the node that was left; absent for one that does not. */
+            choice?: components["schemas"]["WhyChoice"];
         };
         /** @description An eviction that a plugin asks for in vain. */
         DescheduleRefused: {

@@ -10,6 +10,7 @@ import type {
   DrainNode,
 } from '@/api/types'
 import { t } from '@/i18n'
+import { formatCount } from '@/i18n/numbers'
 import { formatDuration } from '@/kubernetes/time'
 import { fateOf } from './model/rebalance'
 
@@ -62,5 +63,24 @@ export function rebalanceSentence({ summary, rounds }: Pick<DescheduleAnswer, 's
 /** What becomes of the pod of an eviction. */
 export const landing = (eviction: DescheduleEviction): string =>
   t(`drain.rebalance.fate.${fateOf(eviction)}`, { node: eviction.to ?? '', pod: eviction.behind ?? '' })
+
+/** Why a replacement lands where it was; empty where that is not known. */
+export function cameBack({ choice, node }: DescheduleEviction): string {
+  if (!choice) return ''
+  const { feasible, evaluated, over, margin = 0, parts = [] } = choice
+  if (feasible === 1) return t('drain.rebalance.onlyNode', { node, n: formatCount(evaluated) }, evaluated)
+  if (!over) return ''
+  if (!margin) return t('drain.rebalance.evenWith', { node: over })
+  const by = parts.map(({ plugin, difference }) => `${plugin} ${difference > 0 ? '+' : ''}${formatCount(difference)}`)
+  return t('drain.rebalance.aheadOf', { node: over, by: listed(by) })
+}
+
+/** What a policy would do, in few words: to compare policies. */
+export function inShort({ summary }: Pick<DescheduleAnswer, 'summary'>): string {
+  const fates = (['moved', 'back', 'pending', 'gone'] as const)
+    .filter((of) => summary[of])
+    .map((of) => t(`drain.rebalance.say.${of}`, { n: summary[of] }, summary[of]))
+  return listed([t('drain.rebalance.evictionCount', { n: formatCount(summary.evicted) }, summary.evicted), ...fates])
+}
 
 export const refusedBy = ({ by, text }: DescheduleRefused): string => t(`drain.rebalance.by_.${by}`, { text })

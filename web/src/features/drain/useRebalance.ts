@@ -5,6 +5,7 @@ import { computed, ref, watch } from 'vue'
 import { parse } from 'yaml'
 import { ApiError } from '@/api/http'
 import { playScenario } from '@/api/play'
+import type { DescheduleAnswer } from '@/api/types'
 import { askDeschedule } from '@/api/whatif'
 import { enterNew } from '@/features/branch/store/branches'
 import { useQuestion } from '@/features/whatif/useQuestion'
@@ -13,7 +14,7 @@ import { connection } from '@/live/status'
 import { notify } from '@/ui/notices'
 import { useQuery } from '@/ui/query'
 import { useAttempt } from '@/ui/useAttempt'
-import { rebalanceOf, rebalanceScenario } from './model/rebalance'
+import { rebalanceOf, rebalanceScenario, tried, variantsOf, type Tried } from './model/rebalance'
 
 /** What is typed changes the question a moment later (ms). */
 const pause = 600
@@ -34,6 +35,19 @@ export function useRebalance() {
   })
   const ask = () => void (asked.value ? question.ask(asked.value) : question.clear())
   watch(() => JSON.stringify(asked.value ?? null), ask, { immediate: true })
+  /** The policies that are asked about after an answer, one after the other; a new answer ends that. */
+  const others = useQuestion(async (signal, now: DescheduleAnswer) => {
+    const out: Tried[] = []
+    for (const variant of variantsOf(policy.value, now)) {
+      const body = rebalanceOf({ policy: variant.policy, rounds: rounds.value })
+      if (body) out.push(tried(variant, await askDeschedule(body, signal), now))
+    }
+    return out
+  })
+  watch(question.value, (now) => {
+    others.clear()
+    if (now && variantsOf(policy.value, now).length) void others.ask(now)
+  })
   /** The mistakes of the policy, at their lines. */
   const problems = computed(() => {
     const { value: error } = question.failure
@@ -75,5 +89,5 @@ export function useRebalance() {
       await enterNew({ title: t('drain.rebalance.workspaceTitle') }, `drain?${query}`)
     })
 
-  return { text, rounds, asked, question, problems, ask, busy, error, running, carryOut, inWorkspace }
+  return { text, rounds, asked, question, others, problems, ask, busy, error, running, carryOut, inWorkspace }
 }

@@ -1,7 +1,18 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import type { DescheduleEviction } from '@/api/types'
-import { changedNodes, examples, fateOf, rebalanceCommand, rebalanceOf, rebalanceScenario, shareOf } from './rebalance'
+import type { DescheduleAnswer, DescheduleEviction, DescheduleRound } from '@/api/types'
+import {
+  changedNodes,
+  everyRound,
+  examples,
+  fateOf,
+  rebalanceCommand,
+  rebalanceOf,
+  rebalanceScenario,
+  shareOf,
+  tried,
+  variantsOf,
+} from './rebalance'
 
 it('asks about a policy, and once unless told otherwise', () => {
   expect(rebalanceOf({ policy: ' ', rounds: '' })).toBeUndefined()
@@ -40,4 +51,65 @@ it('has examples that enable the plugin that they configure', () => {
     const [profile] = parse(text).profiles
     expect(profile.pluginConfig.map(({ name }: { name: string }) => name)).toContain(profile.plugins.balance.enabled[0])
   }
+})
+
+const eviction = (of: Partial<DescheduleEviction>) =>
+  ({ round: 1, name: 'p', fate: 'moves', node: 'a', to: 'b', plugin: 'RemoveDuplicates', ...of }) as DescheduleEviction
+
+it('asks about other policies only if evictions are in vain', () => {
+  const policy = `# mine
+profiles:
+- name: default
+  pluginConfig:
+  - name: PodLifeTime
+    args: {maxPodLifeTimeSeconds: 60}
+  plugins:
+    balance: {enabled: [RemoveDuplicates]}
+    deschedule: {enabled: [PodLifeTime]}
+`
+  expect(variantsOf(policy, { evictions: [eviction({})] })).toEqual([])
+  const [fit, without, ...rest] = variantsOf(policy, {
+    evictions: [eviction({ plugin: 'PodLifeTime', to: 'a' }), eviction({})],
+  })
+  expect(rest).toEqual([])
+  expect(fit).toMatchObject({ by: 'nodeFit' })
+  expect(fit?.policy).toContain('# mine')
+  expect(parse(fit?.policy ?? '')).toMatchObject({
+    profiles: [{ pluginConfig: [{ name: 'PodLifeTime' }, { name: 'DefaultEvictor', args: { nodeFit: true } }] }],
+  })
+  expect(without).toMatchObject({ by: 'without', plugin: 'PodLifeTime' })
+  expect(parse(without?.policy ?? '')).toMatchObject({
+    profiles: [
+      { pluginConfig: [], plugins: { balance: { enabled: ['RemoveDuplicates'] }, deschedule: { enabled: [] } } },
+    ],
+  })
+})
+
+it('asks about no policy that evicts by no plugin, nor about the same again', () => {
+  const evictions = [eviction({ plugin: 'LowNodeUtilization', fate: 'pending', to: undefined })]
+  expect(variantsOf(examples.relieve, { evictions })).toEqual([])
+})
+
+it('calls a policy better that evicts less in vain and moves no pod less', () => {
+  const answer = (moved: number, back: number, pending = 0, gone = 0) =>
+    ({ summary: { moved, back, pending, gone } }) as DescheduleAnswer
+  const [variant] = variantsOf('profiles: [{name: a}]', { evictions: [eviction({ to: 'a' })] })
+  if (!variant) throw new Error('no variant')
+  const better = (of: DescheduleAnswer) => tried(variant, of, answer(2, 3, 1)).better
+  expect(better(answer(2, 0, 1))).toBe(true)
+  expect(better(answer(2, 3, 1))).toBe(false)
+  expect(better(answer(1, 0, 0))).toBe(false)
+  expect(better(answer(2, 0, 2))).toBe(false)
+  expect(better(answer(2, 0, 0, 1))).toBe(false)
+})
+
+it('names what each round evicts', () => {
+  const rounds = [{}, {}] as DescheduleRound[]
+  const evictions = [
+    eviction({ owner: 'ReplicaSet etl', name: 'etl-1' }),
+    eviction({ owner: 'ReplicaSet web', name: 'web-1' }),
+    eviction({ owner: 'ReplicaSet etl', name: 'etl-2', round: 2 }),
+  ]
+  expect(everyRound({ evictions, rounds })).toEqual(['ReplicaSet etl'])
+  expect(everyRound({ evictions, rounds: rounds.slice(1) })).toEqual([])
 })

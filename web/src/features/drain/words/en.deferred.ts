@@ -135,6 +135,17 @@ export const drain = {
         blocked: 'not evicted',
         leaves: 'leaves already',
       },
+      onlyNode: 'the only one of {n} nodes that takes it | the only node | the only one of {n} nodes that takes it',
+      evenWith: 'scores as much as {node}; chance decides',
+      aheadOf: 'ahead of {node}: {by}',
+      everyRound: 'Each round evicts a pod of {workloads}.',
+      better: 'What would do it better',
+      betterHint: 'asked on the same cluster',
+      betterAsking: 'Asking about other policies…',
+      betterNone: 'These were tried, and none does better.',
+      variant: { nodeFit: 'nodeFit: true for {plugin}', without: 'without {plugin}' },
+      take: 'Take this policy',
+      evictionCount: '{n} evictions | {n} eviction | {n} evictions',
       dryRun: 'Its own dry run',
       differs:
         'A dry run would have said {n} evictions. It evicts and schedules nothing, so it sees other nodes after the first. | ' +

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -39,6 +42,8 @@ type cluster struct {
 	// manager is the original, or nil.
 	manager *original.Process
 	cycles  cycles
+	// pulses counts those that were added.
+	pulses int
 }
 
 func newScheme() *runtime.Scheme {
@@ -151,6 +156,32 @@ integrations: {frameworks: [batch/job, pod, deployment, statefulset]}
 controller: {groupKindConcurrency: {Job.batch: 5, Pod: 5, Workload.kueue.x-k8s.io: 5, LocalQueue.kueue.x-k8s.io: 1, Cohort.kueue.x-k8s.io: 1, ClusterQueue.kueue.x-k8s.io: 1, ResourceFlavor.kueue.x-k8s.io: 1}}
 `, c.cycles.read)
 	return err
+}
+
+// awaitControllers waits until the original makes workloads of pods and Jobs. Its webhooks answer before its controllers have begun, so the
+// first objects of a scenario would seem to be left alone.
+func (c *cluster) awaitControllers(ctx context.Context) error {
+	template := `{restartPolicy: Never, containers: [{name: c, image: i}]}`
+	for _, probe := range []*unstructured.Unstructured{
+		object("Pod", "probe", parse(`{metadata: {namespace: default, labels: {kueue.x-k8s.io/queue-name: none}}, spec: %s}`, template)),
+		object("Job", "probe", parse(`{metadata: {namespace: default, labels: {kueue.x-k8s.io/queue-name: none}}, spec: {suspend: true, template: {spec: %s}}}`, template)),
+	} {
+		if err := c.client.Create(ctx, probe); err != nil {
+			return fmt.Errorf("probing the original with a %s: %w", probe.GetKind(), err)
+		}
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+			var all kueue.WorkloadList
+			err := c.cache.List(ctx, &all, client.InNamespace("default"))
+			return slices.ContainsFunc(all.Items, func(w kueue.Workload) bool { return metav1.IsControlledBy(&w, probe) }), err
+		})
+		if err == nil {
+			err = c.client.Delete(ctx, probe, client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
+		}
+		if err != nil {
+			return fmt.Errorf("waiting until the original takes a %s: %w", probe.GetKind(), err)
+		}
+	}
+	return nil
 }
 
 // kubeconfig is the path of the one that the simulator writes.

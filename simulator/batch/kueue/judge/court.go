@@ -64,7 +64,10 @@ func (c *court) configure(ctx context.Context, fair bool) error {
 	if err := errors.Join(c.kueue.Forget(ctx, c.original.client), c.original.sweep(ctx)); err != nil {
 		return err
 	}
-	return errors.Join(c.original.startManager(ctx, c.kueue, c.manager, fair), c.own.configure(ctx, fair))
+	if err := errors.Join(c.original.startManager(ctx, c.kueue, c.manager, fair), c.own.configure(ctx, fair)); err != nil {
+		return err
+	}
+	return c.original.awaitControllers(ctx)
 }
 
 // furnish creates what all scenarios share.

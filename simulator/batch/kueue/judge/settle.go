@@ -63,18 +63,23 @@ func (c *cycles) seen() (int, map[string]int) {
 // A pulse is how the judge knows that a Kueue has come round to everything before it, however slow the machine is. A queue of its own has
 // quota for one workload and always has two. A pulse deletes the one that is admitted and waits until the other is. Quota that becomes
 // free makes the original try again what it has refused, one second later and in the order in which quota became free. So whatever
-// became free before the pulse has been tried again at its end, in a full cycle.
-const pulseMark = "pulse"
+// became free before the pulse has been tried again at its end, in a full cycle. Two pulses in a row want different amounts, and a pulse waits
+// until the status of its queue says so: the built-in queues write all statuses in turn, and on a busy machine seconds apart.
+const (
+	pulseMark     = "pulse"
+	pulseResource = "example.com/pulse"
+)
 
 var pulseObjects = []map[string]any{
 	parse(`{apiVersion: v1, kind: Namespace, metadata: {name: pulse}}`),
 	parse(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: pulse}}`),
-	parse(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: pulse}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [example.com/pulse], flavors: [{name: pulse, resources: [{name: example.com/pulse, nominalQuota: 1}]}]}]}}`),
+	parse(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: pulse}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [example.com/pulse], flavors: [{name: pulse, resources: [{name: example.com/pulse, nominalQuota: 2}]}]}]}}`),
 	parse(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: pulse, namespace: pulse}, spec: {clusterQueue: pulse}}`),
 }
 
 func (c *cluster) addPulse(ctx context.Context) error {
-	return c.client.Create(ctx, object("Workload", fmt.Sprint("pulse-", time.Now().UnixNano()), parse(`{metadata: {namespace: pulse}, spec: {queueName: pulse, active: true, podSets: [{name: main, count: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {example.com/pulse: 1}}}]}}}]}}`)))
+	c.pulses++
+	return c.client.Create(ctx, object("Workload", fmt.Sprint("pulse-", time.Now().UnixNano()), parse(`{metadata: {namespace: pulse}, spec: {queueName: pulse, active: true, podSets: [{name: main, count: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {example.com/pulse: %d}}}]}}}]}}`, 1+c.pulses%2)))
 }
 
 func (c *cluster) pulse(ctx context.Context) error {
@@ -83,10 +88,30 @@ func (c *cluster) pulse(ctx context.Context) error {
 		err = c.client.Delete(ctx, admitted)
 	}
 	if err == nil {
-		_, err = c.pulseAdmitted(ctx, admitted.Name)
+		admitted, err = c.pulseAdmitted(ctx, admitted.Name)
+	}
+	if err == nil {
+		err = c.pulseSaid(ctx, admitted)
 	}
 	if err == nil {
 		err = c.addPulse(ctx)
+	}
+	return err
+}
+
+// pulseSaid waits until the status of the pulse's queue says what the workload takes.
+func (c *cluster) pulseSaid(ctx context.Context, admitted *kueue.Workload) error {
+	taken := admitted.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests[pulseResource]
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		var queue kueue.ClusterQueue
+		if err := c.cache.Get(ctx, client.ObjectKey{Name: pulseMark}, &queue); err != nil {
+			return false, err
+		}
+		reservation := queue.Status.FlavorsReservation
+		return len(reservation) == 1 && len(reservation[0].Resources) == 1 && reservation[0].Resources[0].Total.Cmp(taken) == 0, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("waiting for the status of a queue of %s: %w", c.name, err)
 	}
 	return err
 }

@@ -126,7 +126,10 @@ func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 		return r, nil
 	}
 	if r, ok := c.preferred[gvk.GroupKind()]; ok {
-		return resource{}, fmt.Errorf("the API server no longer serves %s in %s; it serves %s", gvk.Kind, gvk.GroupVersion(), r.gvk.GroupVersion())
+		return resource{}, fmt.Errorf("the API server does not serve %s in %s; it serves %s", gvk.Kind, gvk.GroupVersion(), r.gvk.GroupVersion())
+	}
+	if scheme.Scheme.Recognizes(gvk) {
+		return resource{}, fmt.Errorf("the API server does not serve %s in %s: another version of Kubernetes does, or a feature gate turns it on", gvk.Kind, gvk.GroupVersion())
 	}
 	return resource{}, fmt.Errorf("the API server has no kind %s in %s; its CustomResourceDefinition may be missing, or belongs in the import, too", gvk.Kind, gvk.GroupVersion())
 }

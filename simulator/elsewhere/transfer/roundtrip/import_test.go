@@ -126,7 +126,7 @@ apiVersion: v1
 	want := []string{
 		`failed: f.yaml, document 2: Pod Wrong_Name: Pod "Wrong_Name" is invalid: metadata.name: Invalid value: "Wrong_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
 		"failed: f.yaml, document 4: Missing m: the API server has no kind Missing in example.com/v1; its CustomResourceDefinition may be missing, or belongs in the import, too",
-		"failed: f.yaml, document 5: PodDisruptionBudget p: the API server no longer serves PodDisruptionBudget in policy/v1beta1; it serves policy/v1",
+		"failed: f.yaml, document 5: PodDisruptionBudget p: the API server does not serve PodDisruptionBudget in policy/v1beta1; it serves policy/v1",
 		"failed: f.yaml, document 6:  : line 25: not YAML: a tab cannot indent; use spaces",
 		"skipped: f.yaml, document 1: Secret s: Secrets are never imported",
 		"warning: : Namespace reports: the input refers to it, but it did not exist, so it was created",

@@ -1,10 +1,17 @@
 package upgrade
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/versions"
 )
@@ -95,6 +102,77 @@ func TestRandomClusters(t *testing.T) {
 				}
 				t.Logf("%d of %d decisions differ", differ, pods)
 			})
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the list of what emulation leaves")
+
+// ungated is the list behind the label of an emulating simulator, which the web application shows.
+const ungated = "../../../web/src/features/shell/model/ungated.json"
+
+// TestWhatEmulationLeaves writes that list: for each version that can be emulated, the plugins that decide otherwise than in the real one. It
+// compares the two in all known differences and in random clusters.
+func TestWhatEmulationLeaves(t *testing.T) {
+	dir := schedulersDir(t)
+	found := map[string][]string{}
+	for _, minor := range versions.Minors()[:len(versions.Minors())-1] {
+		plugins := map[string]bool{}
+		note := func(source Source, configuration string) {
+			report, err := Compare(t.Context(), source, Options{From: minor, To: versions.Own, ToEmulates: minor, Dir: dir, Configuration: configuration})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range report.Causes {
+				for _, plugin := range c.Plugins {
+					plugins[plugin] = true
+				}
+			}
+		}
+		for _, c := range knownDifferences(t) {
+			note(c.source, c.configuration)
+		}
+		for seed := range uint64(4) {
+			note(random(t, 100+seed), "")
+		}
+		found[minor] = slices.Sorted(maps.Keys(plugins))
+	}
+	got, err := json.MarshalIndent(found, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(ungated, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(ungated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-file +found); -update writes it: %s", ungated, diff)
+	}
+}
+
+// TestTheDocumentedListOfEmulation: the page about versions has the same list.
+func TestTheDocumentedListOfEmulation(t *testing.T) {
+	data, err := os.ReadFile(ungated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found map[string][]string
+	if err := json.Unmarshal(data, &found); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/reference/versions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for minor, plugins := range found {
+		if row := fmt.Sprintf("| %s | %s |\n", minor, strings.Join(plugins, ", ")); !strings.Contains(string(page), row) {
+			t.Errorf("versions.md lacks %q", row)
 		}
 	}
 }

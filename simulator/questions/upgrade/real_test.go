@@ -96,24 +96,26 @@ func only(plugins ...string) string {
 		"  plugins: {score: {disabled: [{name: '*'}], enabled: [{name: " + strings.Join(plugins, ", weight: 1}, {name: ") + ", weight: 1}]}}\n"
 }
 
-// TestKnownDifferences: what is known to differ between versions is found and named, where it began and nowhere else.
-func TestKnownDifferences(t *testing.T) {
-	dir := schedulersDir(t)
+// knownDifference is what is known to differ between versions.
+type knownDifference struct {
+	source        Source
+	configuration string
+	// gates are those of the newer version.
+	gates map[string]bool
+	// since is the first version that decides otherwise.
+	since string
+	want  brief
+}
+
+// knownDifferences returns them by name.
+func knownDifferences(t *testing.T) map[string]knownDifference {
+	t.Helper()
 	image := func(name string) object {
 		return object{"status": object{"images": []any{object{"names": []any{name}, "sizeBytes": 900 << 20}}}}
 	}
 	tainted := object{"spec": object{"taints": []any{object{"key": "level", "value": "5", "effect": "NoSchedule"}}}}
 	comparing := map[string]bool{"TaintTolerationComparisonOperators": true}
-	for name, c := range map[string]struct {
-		source        Source
-		configuration string
-		// gates are those of the newer version.
-		gates map[string]bool
-		// since is the first version that decides otherwise.
-		since string
-		want  brief
-	}{
-		// The formula asks what the pod does to the balance of a node, rather than how balanced the node is then.
+	return map[string]knownDifference{ // The formula asks what the pod does to the balance of a node, rather than how balanced the node is then.
 		"balanced allocation": {
 			source: steps(node("even", "10", "10Gi"), node("uneven", "10", "10Gi"), running("a", "5", "5Gi", "even"), running("b", "2", "6Gi", "uneven"),
 				asked(t, "p", "1", "100Mi", nil)),
@@ -164,7 +166,13 @@ func TestKnownDifferences(t *testing.T) {
 			source: steps(append(bound(), node("a", "4", "8Gi"), withClaim(t, "db"))...),
 			since:  "1.37", want: brief{Lost, "filter", "NodeVolumeLimits", true, "VolumeLimitScaling", 1},
 		},
-	} {
+	}
+}
+
+// TestKnownDifferences: what is known to differ between versions is found and named, where it began and nowhere else.
+func TestKnownDifferences(t *testing.T) {
+	dir := schedulersDir(t)
+	for name, c := range knownDifferences(t) {
 		t.Run(name, func(t *testing.T) {
 			minors := versions.Minors()
 			for i, to := range minors[1:] {

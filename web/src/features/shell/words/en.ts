@@ -64,7 +64,7 @@ export const shell = {
     doesNot: 'What emulation does not do',
     limit: {
       code: 'Code that no feature gate guards is that of the program’s own version.',
-      formulas: 'NodeResourcesBalancedAllocation scores by its formula since 1.36.',
+      formulas: 'These plugins decide otherwise than in the real {version}: {plugins}.',
       messages: 'Reasons and events have the words of the program’s own version.',
       gates: 'A feature gate that a later version has removed cannot be set: its feature is always on, or gone.',
     },

@@ -65,7 +65,7 @@ export const shell: typeof english.shell = {
     doesNot: 'エミュレートしないもの',
     limit: {
       code: 'フィーチャーゲートで切り替わらないコードは、このプログラム自身のバージョンのものです。',
-      formulas: 'NodeResourcesBalancedAllocation のスコアは 1.36 以降の計算式です。',
+      formulas: '次のプラグインは実際の {version} とは違う決定をします: {plugins}。',
       messages: '理由やイベントの文言は、このプログラム自身のバージョンのものです。',
       gates: '後のバージョンで削除されたフィーチャーゲートは設定できません。その機能は常に有効か、なくなっています。',
     },

@@ -100,25 +100,10 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	if err != nil {
 		e.cancel()
 		e.stopRecorder()
-		e.stopVersion()
+		e.version.Close()
 		return nil, &ConfigurationError{err}
 	}
 	return e, nil
-}
-
-// stopVersion may be called without one.
-func (e *engine) stopVersion() {
-	if e.version != nil {
-		e.version.Close()
-	}
-}
-
-// versionFailed returns the error that ended the program of the version that judges, if there is one.
-func (e *engine) versionFailed() error {
-	if e.version == nil {
-		return nil
-	}
-	return e.version.Err()
 }
 
 func supported(c *config.KubeSchedulerConfiguration, anotherVersion bool) error {
@@ -219,7 +204,7 @@ func (e *engine) stop() error {
 	}
 	err := e.sched.Profiles.Close()
 	e.stopRecorder()
-	e.stopVersion()
+	e.version.Close()
 	if err != nil {
 		return fmt.Errorf("closing the plugins of a simulation: %w", err)
 	}
@@ -263,9 +248,7 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 		}
 		return plugin, err
 	}
-	if o.engine.version != nil {
-		registry = o.engine.version.Wrap(registry)
-	}
+	registry = o.engine.version.Wrap(registry)
 	if o.engine.recorder != nil {
 		registry = o.engine.recorder.Wrap(registry)
 	}

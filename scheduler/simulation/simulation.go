@@ -168,12 +168,7 @@ func checkGates(gates map[string]bool) error {
 }
 
 // KubernetesVersion returns the version of Kubernetes whose scheduler judges nodes, such as v1.35.4; empty for that of this process.
-func (s *Simulation) KubernetesVersion() string {
-	if s.engine.version == nil {
-		return ""
-	}
-	return s.engine.version.Name()
-}
+func (s *Simulation) KubernetesVersion() string { return s.engine.version.Name() }
 
 // do makes a change, and returns once its immediate consequences have happened.
 func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
@@ -210,7 +205,7 @@ func (s *Simulation) follow(ctx context.Context) error {
 		case s.engine.sched.Ready():
 			s.timeline.tick()
 			s.engine.sched.ScheduleOne(s.engine.ctx)
-			if err := s.engine.versionFailed(); err != nil {
+			if err := s.engine.version.Err(); err != nil {
 				return err
 			}
 			if taken%handEvery == 0 {

@@ -50,10 +50,7 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 	synchronous.EnableAsyncPreemption = false
 	registry = maps.Clone(registry)
 	registry[names.DefaultPreemption] = frameworkruntime.FactoryAdapter(synchronous, defaultpreemption.New)
-	if o.decides != nil {
-		registry = o.decides.Wrap(registry)
-	}
-	return o.Recorder.Wrap(registry)
+	return o.Recorder.Wrap(o.decides.Wrap(registry))
 }
 
 // Queue returns a queue that no pod enters.

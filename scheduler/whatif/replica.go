@@ -127,9 +127,7 @@ func scoringAll(c *config.KubeSchedulerConfiguration) *config.KubeSchedulerConfi
 // end ends what does not need to be closed.
 func (r *Replica) end() {
 	r.cancel()
-	if r.decides != nil {
-		r.decides.Close()
-	}
+	r.decides.Close()
 }
 
 func (r *Replica) Close() error {
@@ -169,15 +167,11 @@ func (r *Replica) apply(op feed.Operation) error {
 		r.world.Delete(op.Delete.GVK, op.Delete.Namespace, op.Delete.Name)
 	case op.Allocate != nil && r.claims != nil:
 		r.moment = new(Moment)
-		if r.decides != nil {
-			r.decides.Allocate(op.Allocate)
-		}
+		r.decides.Allocate(op.Allocate)
 		return r.claims.SignalClaimPendingAllocation(op.Allocate.UID, op.Allocate)
 	case op.Release != "" && r.claims != nil:
 		r.moment = new(Moment)
-		if r.decides != nil {
-			r.decides.Release(op.Release)
-		}
+		r.decides.Release(op.Release)
 		r.claims.MaybeRemoveClaimPendingAllocation(op.Release, true)
 	}
 	return nil
@@ -208,16 +202,12 @@ func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) erro
 	defer t.Rollback(Mark{})
 	// The scheduler asks for the name of a logger once per node and plugin.
 	err = do(klog.NewContext(ctx, logr.Discard()), t)
-	if r.decides != nil && r.decides.Err() != nil {
-		return r.decides.Err() // a decision may only say that its attempt failed
+	if died := r.decides.Err(); died != nil {
+		return died // a decision may only say that its attempt failed
 	}
 	return err
 }
 
 func (r *Replica) state() State {
-	s := State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version}
-	if r.decides != nil {
-		s.KubernetesVersion = r.decides.Name()
-	}
-	return s
+	return State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version, KubernetesVersion: r.decides.Name()}
 }

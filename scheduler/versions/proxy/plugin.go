@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,12 +19,15 @@ import (
 
 // Wrap returns a registry of proxies: one for each plugin of registry and of the version.
 func (v *Version) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
+	if v == nil {
+		return registry
+	}
 	out := frameworkruntime.Registry{}
 	known := sets.KeySet(registry)
-	for _, points := range v.profiles {
-		for plugin := range maps.Values(points) {
-			for i := range plugin {
-				known.Insert(plugin[i].Name)
+	for _, profile := range v.scheduler.Started().Profiles {
+		for _, point := range profile.Points {
+			for _, plugin := range point.Plugins {
+				known.Insert(plugin.Name)
 			}
 		}
 	}

@@ -56,12 +56,11 @@ func Of(minor string) *Options {
 }
 
 // Version is a running scheduler of another version. Its methods may be called from any goroutine, though decisions must follow one another.
+// nil stands for the version of this process: Name is empty then, Wrap changes nothing, and Allocate, Release, Err and Close do nothing.
 type Version struct {
 	options       Options
 	scheduler     *versions.Scheduler
 	configuration *config.KubeSchedulerConfiguration
-	// profiles have the plugins of each point, by profile.
-	profiles map[string]map[string][]wire.Plugin
 
 	mu sync.Mutex
 	// changed are the objects that have changed since the latest decision, in the order of their first change.
@@ -91,28 +90,32 @@ func Start(ctx context.Context, configuration *config.KubeSchedulerConfiguration
 	if err != nil {
 		return nil, err
 	}
-	v := &Version{options: options, scheduler: s, profiles: map[string]map[string][]wire.Plugin{}, changes: map[key]change{}}
-	for _, profile := range s.Started().Profiles {
-		v.profiles[profile.Name] = map[string][]wire.Plugin{}
-		for _, point := range profile.Points {
-			v.profiles[profile.Name][point.Name] = point.Plugins
-		}
-	}
-	v.configuration = configurationOf(configuration, s.Started())
-	return v, nil
+	return &Version{options: options, scheduler: s, configuration: configurationOf(configuration, s.Started()), changes: map[key]change{}}, nil
 }
 
 // Name is the version, such as v1.35.4.
-func (v *Version) Name() string { return v.scheduler.Started().Version }
+func (v *Version) Name() string {
+	if v == nil {
+		return ""
+	}
+	return v.scheduler.Started().Version
+}
 
 // Configuration returns that of the scheduler here: it runs the plugins of the version, with its weights, and its search sees all nodes.
 func (v *Version) Configuration() *config.KubeSchedulerConfiguration { return v.configuration }
 
 // Close ends the program.
-func (v *Version) Close() { v.scheduler.Close() }
+func (v *Version) Close() {
+	if v != nil {
+		v.scheduler.Close()
+	}
+}
 
 // Err returns the error that ended the program, if one has. From then on, every attempt to schedule a pod fails.
 func (v *Version) Err() error {
+	if v == nil {
+		return nil
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.err
@@ -129,6 +132,9 @@ func (v *Version) Allocate(claim *resourcev1.ResourceClaim) { v.note(key{pending
 func (v *Version) Release(claim types.UID) { v.note(key{pending: claim}, nil) }
 
 func (v *Version) note(k key, o runtime.Object) {
+	if v == nil {
+		return
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if _, known := v.changes[k]; !known {

@@ -12,7 +12,7 @@ export interface Line {
 
 /** The lines of two lists, each with whether it is only in the first (-) or the second (+). */
 export function difference(before: readonly string[], after: readonly string[]): Line[] {
-  // length[i][j] is the length of the longest common subsequence of before[i:] and after[j:].
+  // length[i][j] counts the lines of the longest common subsequence of before[i:] and after[j:].
   const length = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0))
   const at = (i: number, j: number) => length[i]?.[j] ?? 0
   for (let i = before.length - 1; i >= 0; i--) {

@@ -93,6 +93,25 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
     })
     await expect(page.getByTestId('upgrade-sentence')).toContainText('there is no decision to compare', slow)
     await expect(page.getByText('prod.yaml')).toBeVisible()
+
+    // One pod, asked of another version.
+    await page.goto(`${simulator.url}/decisions/default/db-1?view=asked`)
+    await page.locator('[data-suppose="configuration"]').first().click()
+    const supposed = page.getByRole('dialog', { name: 'What if the scheduler were different?' })
+    await supposed.getByRole('combobox', { name: 'Kubernetes' }).selectOption('1.36')
+    await supposed.getByTestId('suppose-try').click()
+    await expect(page.getByTestId('hypothesis-chip')).toContainText('the scheduler of Kubernetes 1.36')
+    await expect(page.getByTestId('hypothetical-bar')).toContainText(
+      'The scheduler of Kubernetes v1.36.9 decided.',
+      slow
+    )
+    await expect(page.getByRole('main')).toContainText('disk.example CSI driver is not installed on the node')
+    await expect(page.getByTestId('apply-hypothesis-open')).toHaveCount(0)
+    // A version that has not been built says how to build it.
+    await page.locator('[data-suppose="configuration"]').first().click()
+    await supposed.getByRole('combobox', { name: 'Kubernetes' }).selectOption('1.34')
+    await supposed.getByTestId('suppose-try').click()
+    await expect(page.getByRole('main')).toContainText('make scheduler-1.34', slow)
   } finally {
     await remove()
   }

@@ -5,7 +5,7 @@ import { refDebounced, watchDebounced } from '@vueuse/core'
 import { computed, watch } from 'vue'
 import { askCapacity } from '@/api/whatif'
 import type { CapacityQuestion, KubeObject, Pod } from '@/api/types'
-import { questionOf } from '@/features/whatif/model/hypothesis'
+import { questionOf, withDecider } from '@/features/whatif/model/hypothesis'
 import { useHypothesis } from '@/features/whatif/useHypothesis'
 import { useQuestion } from '@/features/whatif/useQuestion'
 import { parseText } from '@/features/yaml/model/documents'
@@ -38,15 +38,7 @@ export function useRoom() {
   const problem = computed(() => (ref.value ? undefined : parsed.value.problems[0]))
 
   const body = computed((): CapacityQuestion | undefined => {
-    const { changes, configuration, profile } = hypothesis.value
-    const rest = questionOf(
-      {
-        changes,
-        ...(configuration === undefined ? {} : { configuration }),
-        ...(profile === undefined ? {} : { profile }),
-      },
-      undefined
-    )
+    const rest = questionOf(withDecider({ changes: hypothesis.value.changes }, hypothesis.value), undefined)
     const count = Number(wanted.value)
     const needed =
       like.value && Number.isInteger(count) && count > 0 ? { nodesNeeded: { like: like.value, for: count } } : {}

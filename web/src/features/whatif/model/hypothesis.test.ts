@@ -3,6 +3,7 @@ import type { Change, KubeObject } from '@/api/types'
 import {
   includes,
   isEmpty,
+  isRealizable,
   noHypothesis,
   objectThen,
   questionOf,
@@ -10,6 +11,7 @@ import {
   replaced,
   sizeOf,
   targetsOf,
+  withDecider,
   withObject,
   type Hypothesis,
 } from './hypothesis'
@@ -34,6 +36,26 @@ it('is empty until it supposes something', () => {
     false,
   ])
   expect(sizeOf({ changes: [untaint, evict], configuration: 'kind: x' })).toBe(3)
+})
+
+it('asks another scheduler, which is none of the changes to the cluster', () => {
+  const asked: Hypothesis = { changes: [], profile: 'packing', kubernetesVersion: '1.35' }
+  expect(readHypothesis(asked)).toEqual(asked)
+  expect(readHypothesis({ ...asked, kubernetesVersion: 1.35 })).toBeUndefined()
+  expect(questionOf(asked, { namespace: 'shop', name: 'etl' })).toEqual({
+    podRef: { namespace: 'shop', name: 'etl' },
+    profile: 'packing',
+    kubernetesVersion: '1.35',
+  })
+  expect([isRealizable(asked), isRealizable({ ...asked, configuration: 'kind: x' }), isRealizable(of(evict))]).toEqual([
+    false,
+    true,
+    true,
+  ])
+  expect(withDecider(asked, { profile: '', kubernetesVersion: '1.36' })).toEqual({
+    changes: [],
+    kubernetesVersion: '1.36',
+  })
 })
 
 describe('an object in a hypothesis', () => {

@@ -13,19 +13,31 @@ export interface Hypothesis {
   readonly configuration?: string
   /** The profile that decides, in place of the one that the pod names. */
   readonly profile?: string
+  /** The minor version of Kubernetes whose scheduler decides, such as 1.35, in place of the one that runs. */
+  readonly kubernetesVersion?: string
   /** The pod as YAML, if it is not one of the cluster. */
   readonly pod?: string
 }
 
 export const noHypothesis: Hypothesis = { changes: [] }
 
-export function isEmpty({ changes, configuration, profile }: Hypothesis): boolean {
-  return !changes.length && configuration === undefined && profile === undefined
+/** What a hypothesis can put in place of the scheduler that runs. */
+export const deciders = ['configuration', 'profile', 'kubernetesVersion'] as const
+export type Decider = Pick<Hypothesis, (typeof deciders)[number]>
+
+export function deciderOf(hypothesis: Decider): Decider {
+  return Object.fromEntries(deciders.flatMap((field) => (hypothesis[field] ? [[field, hypothesis[field]]] : [])))
 }
 
-export function sizeOf({ changes, configuration, profile }: Hypothesis): number {
-  return changes.length + Number(configuration !== undefined) + Number(profile !== undefined)
+export const isEmpty = (hypothesis: Hypothesis) => sizeOf(hypothesis) === 0
+
+export function sizeOf(hypothesis: Hypothesis): number {
+  return hypothesis.changes.length + Object.keys(deciderOf(hypothesis)).length
 }
+
+/** The cluster can be changed so; the profile and the version of Kubernetes stay as they are. */
+export const isRealizable = ({ changes, configuration }: Hypothesis) =>
+  changes.length > 0 || configuration !== undefined
 
 /** More changes than this are refused; the server has a bound of its own. */
 const mostChanges = 100
@@ -34,8 +46,8 @@ const mostChanges = 100
 export function readHypothesis(value: unknown): Hypothesis | undefined {
   if (!isRecord(value) || !Array.isArray(value.changes) || value.changes.length > mostChanges) return undefined
   if (!value.changes.every(isChange)) return undefined
-  const texts: Partial<Record<'configuration' | 'profile' | 'pod', string>> = {}
-  for (const field of ['configuration', 'profile', 'pod'] as const) {
+  const texts: { -readonly [field in keyof Decider | 'pod']?: string } = {}
+  for (const field of [...deciders, 'pod'] as const) {
     const text = value[field]
     if (text === undefined) continue
     if (typeof text !== 'string') return undefined
@@ -69,14 +81,13 @@ function isNamed(head: unknown, names: unknown): boolean {
 
 /** The question about a pod of the cluster; without one, about the hypothesis' own pod. */
 export function questionOf(
-  { pod, changes, configuration, profile }: Hypothesis,
+  { pod, changes, ...rest }: Hypothesis,
   podRef: Pick<PodRef, 'namespace' | 'name'> | undefined
-): Pick<WhatIfQuestion, 'pod' | 'podRef' | 'changes' | 'configuration' | 'profile'> {
+): Pick<WhatIfQuestion, 'pod' | 'podRef' | 'changes' | keyof Decider> {
   return {
     ...(pod !== undefined ? { pod } : podRef ? { podRef: { namespace: podRef.namespace, name: podRef.name } } : {}),
     ...(changes.length ? { changes: [...changes] } : {}),
-    ...(configuration !== undefined ? { configuration } : {}),
-    ...(profile !== undefined ? { profile } : {}),
+    ...deciderOf(rest),
   }
 }
 
@@ -111,17 +122,9 @@ export function replaced(
   return { ...rest, changes: [...changes.filter((change) => !removed.some((other) => same(other, change))), ...added] }
 }
 
-/** The hypothesis under another configuration and profile; undefined for those in force. */
-export function withConfiguration(
-  { changes, pod }: Hypothesis,
-  { configuration, profile }: Pick<Hypothesis, 'configuration' | 'profile'>
-): Hypothesis {
-  return {
-    changes,
-    ...(configuration === undefined ? {} : { configuration }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(pod === undefined ? {} : { pod }),
-  }
+/** The hypothesis under another configuration, profile and version; undefined for those in force. */
+export function withDecider({ changes, pod }: Hypothesis, decider: Decider): Hypothesis {
+  return { changes, ...deciderOf(decider), ...(pod === undefined ? {} : { pod }) }
 }
 
 export const includes = ({ changes }: Hypothesis, wanted: readonly Change[]) =>

@@ -36,8 +36,11 @@ function started() {
       {
         name: 'default-scheduler',
         points: [
+          { name: 'queueSort', plugins: [{ name: 'PrioritySort' }] },
+          { name: 'preFilter', plugins: [{ name: 'NodeVolumeLimits' }] },
           { name: 'filter', plugins: filter },
           { name: 'score', plugins: score },
+          { name: 'bind', plugins: [{ name: 'DefaultBinder' }] },
         ],
         args,
       },

@@ -96,6 +96,7 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
 
     // One pod, asked of another version.
     await page.goto(`${simulator.url}/decisions/default/db-1?view=asked`)
+    await expect(page.getByTestId('hypothetical-bar')).toContainText('Asked again at', slow)
     await page.locator('[data-suppose="configuration"]').first().click()
     const supposed = page.getByRole('dialog', { name: 'What if the scheduler were different?' })
     await supposed.getByRole('combobox', { name: 'Kubernetes' }).selectOption('1.36')
@@ -112,6 +113,7 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
     await supposed.getByRole('combobox', { name: 'Kubernetes' }).selectOption('1.34')
     await supposed.getByTestId('suppose-try').click()
     await expect(page.getByRole('main')).toContainText('make scheduler-1.34', slow)
+    await page.goto('about:blank')
   } finally {
     await remove()
   }

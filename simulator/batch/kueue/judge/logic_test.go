@@ -58,6 +58,41 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// TestAgree: a difference says something if both Kueues came to rest in some run.
+func TestAgree(t *testing.T) {
+	e := &expectations{}
+	evicted := func(times ...int) []state {
+		out := states(map[string]string{"w0 Job suspend": "true"})
+		for i, n := range times {
+			s := states(map[string]string{"w0 Job suspend": []string{"false", "true"}[i%2]})[0]
+			s.preempted = map[string]int{"w0": n}
+			out = append(out, s)
+		}
+		return out
+	}
+	still := evicted(2)
+	still[1].facts = map[string]string{"w0 Job suspend": "true"}
+	for _, c := range []struct {
+		name             string
+		kueue, simulator []state
+		want             bool
+	}{
+		{"the same", still, still, true},
+		{"both rest", evicted(2), still, false},
+		{"the original evicts the same workload for ever", evicted(27), still, true},
+		{"many evictions, in many steps", append(evicted(9), evicted(18)[1]), append(still, evicted(18)[1]), false},
+	} {
+		if got := e.agree([]*run{{scenario: &scenario{}, kueue: c.kueue, simulator: c.simulator}}); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+	unsettled := evicted(2)
+	unsettled[1].unsettled = true
+	if !e.agree([]*run{{scenario: &scenario{}, kueue: unsettled, simulator: still}}) {
+		t.Error("a run that was cut off says something")
+	}
+}
+
 // TestShrink: what remains is what the difference needs.
 func TestShrink(t *testing.T) {
 	s := generate(5)

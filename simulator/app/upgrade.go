@@ -63,17 +63,13 @@ type upload struct {
 }
 
 func (u upload) Load(ctx context.Context) (*upgrade.Load, error) {
-	l, err := standalone.History{File: u.path}.Load(ctx)
+	l, err := standalone.History{File: u.path, Name: u.name}.Load(ctx)
 	if errors.Is(err, replay.ErrNotRecording) {
-		u.options.File = u.path
+		u.options.File, u.options.Name = u.path, u.name
 		var cluster *standalone.Cluster
 		if cluster, err = standalone.Open(ctx, u.options); err == nil {
 			l, err = cluster.Load(ctx)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	l.Cluster = u.name
-	return l, nil
+	return l, err
 }

@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ import (
 type Options struct {
 	// File is a file, a directory or an archive of objects, as for an import.
 	File string
+	// Name is how its user calls File; empty for the last element of the path.
+	Name string
 	// Recording is the file of a recording. At is a time in it in the form of RFC 3339, or the
 	// duration since its start; empty means its end.
 	Recording, At string
@@ -86,8 +89,9 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 func (o Options) read(ctx context.Context) (r *reading, name string, err error) {
 	switch {
 	case o.File != "":
-		r, err = readFile(ctx, o.File)
-		return r, filepath.Base(o.File), err
+		name = cmp.Or(o.Name, filepath.Base(o.File))
+		r, err = readFile(ctx, o.File, o.Name)
+		return r, name, err
 	case o.Recording != "":
 		r, at, err := readRecording(ctx, o.Recording, o.At)
 		return r, fmt.Sprintf("%s as of %s", filepath.Base(o.Recording), at.UTC().Format(time.RFC3339)), err

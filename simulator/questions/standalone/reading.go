@@ -56,13 +56,16 @@ func (r *reading) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// readFile reads a file, directory or archive, as an import does.
-func readFile(ctx context.Context, path string) (*reading, error) {
+// readFile reads a file, directory or archive, as an import does. name is that of a file for messages; empty for that of the path.
+func readFile(ctx context.Context, path, name string) (*reading, error) {
 	source, err := manifest.OpenSource(path)
 	if err != nil {
 		return nil, err
 	}
 	defer source.Close()
+	if name != "" {
+		source = source.Named(name)
+	}
 	r := &reading{workloads: fromFile{}}
 	err = manifest.Read(ctx, source, manifest.Content{
 		Object: func(o *manifest.Object) error {
@@ -83,7 +86,10 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 		Unreadable:    func(source, message string) { r.note("%s: %s", source, message) },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+		return nil, fmt.Errorf("reading %s: %w", cmp.Or(name, path), err)
+	}
+	if len(r.objects) == 0 && len(r.notes) > 0 {
+		return nil, fmt.Errorf("there is no object to read: %s", r.notes[0])
 	}
 	return r, r.completeClass()
 }

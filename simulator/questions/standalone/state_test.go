@@ -119,7 +119,7 @@ func readWritten(t *testing.T, content string) (*state, *reading) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := readFile(t.Context(), file)
+	r, err := readFile(t.Context(), file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func BenchmarkReadFile(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r, err := readFile(b.Context(), file)
+		r, err := readFile(b.Context(), file, "")
 		if err != nil {
 			b.Fatal(err)
 		}

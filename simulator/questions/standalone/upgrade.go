@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,11 @@ func (c *Cluster) Load(ctx context.Context) (*upgrade.Load, error) {
 	for _, g := range c.Grounds().Missing {
 		l.NotJudged = append(l.NotJudged, g.Text)
 	}
+	const most = 10
+	l.NotJudged = append(l.NotJudged, c.Notes()[:min(most, len(c.Notes()))]...)
+	if further := len(c.Notes()) - most; further > 0 {
+		l.NotJudged = append(l.NotJudged, fmt.Sprintf("%d more objects were left out.", further))
+	}
 	return l, nil
 }
 
@@ -45,15 +51,15 @@ func (c *Cluster) Upgrade(ctx context.Context, q upgrade.Question, progress func
 
 // History is a whole recording: each decision that it holds, in the state of its moment.
 type History struct {
-	// File is the recording's.
-	File string
+	// File is the recording's path. Name is how its user calls it; empty for the path, and its last element as the cluster's name.
+	File, Name string
 }
 
 var _ upgrade.Cluster = History{}
 
 // Load reads the recording's header. Each pass over its source reads the changes from the file again.
 func (h History) Load(ctx context.Context) (*upgrade.Load, error) {
-	l := &upgrade.Load{Cluster: filepath.Base(h.File), Source: func(ctx context.Context, do func(upgrade.Step) error) error {
+	l := &upgrade.Load{Cluster: cmp.Or(h.Name, filepath.Base(h.File)), Source: func(ctx context.Context, do func(upgrade.Step) error) error {
 		return h.open(func(r *replay.Recording) error { return decisions(ctx, r.Read(), do) })
 	}}
 	err := h.open(func(r *replay.Recording) error {
@@ -89,7 +95,7 @@ func (h History) open(do func(*replay.Recording) error) error {
 		err = do(recording)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", h.File, err)
+		return fmt.Errorf("%s: %w", cmp.Or(h.Name, h.File), err)
 	}
 	return nil
 }

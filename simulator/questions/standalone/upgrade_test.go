@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	load, err := History{path}.Load(t.Context())
+	load, err := History{File: path}.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +104,40 @@ func TestHistory(t *testing.T) {
 	// The writer leaves out a change that changes nothing.
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestUnreadableFiles: a report never looks whole when a part of its file could not be read.
+func TestUnreadableFiles(t *testing.T) {
+	load := func(name, content string) (*upgrade.Load, error) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(t.Context(), Options{File: path})
+		if err != nil {
+			return nil, err
+		}
+		return c.Load(t.Context())
+	}
+	for name, c := range map[string]struct{ content, want string }{
+		"noise.ksr": {"\x00\x01\x02", "there is no object to read: noise.ksr: it is neither text nor a supported archive (tar, tar.gz, gz or zip)"},
+		"bad.yaml":  {"kind: Pod\n  bad", "there is no object to read: bad.yaml, document 1: it is not a Kubernetes object: apiVersion or kind is missing"},
+	} {
+		if _, err := load(name, c.content); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l, err := load("mixed.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\nkind: Pod\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"mixed.yaml, document 2: it is not a Kubernetes object: apiVersion or kind is missing"}, l.NotJudged); diff != "" {
+		t.Error(diff)
+	}
+	l, err = load("many.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"+strings.Repeat("---\nkind: Pod\n", 12))
+	if err != nil || len(l.NotJudged) != 11 || l.NotJudged[10] != "2 more objects were left out." {
+		t.Errorf("%q, %v", l.NotJudged, err)
 	}
 }
 

@@ -170,9 +170,10 @@ func (q *Question) complete(load *Load) error {
 	if err := q.differs(); err != nil {
 		return err
 	}
-	if q.Configuration == "" {
-		q.Configuration, err = own(load.Configuration)
+	if q.Configuration != "" {
+		return nil
 	}
+	q.Configuration, err = own(load.Configuration)
 	return err
 }
 

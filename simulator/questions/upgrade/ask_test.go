@@ -47,6 +47,20 @@ func TestQuestionErrors(t *testing.T) {
 	}
 }
 
+// TestCompleteQuestion: a question that names all that the cluster does not tell has nothing wrong.
+func TestCompleteQuestion(t *testing.T) {
+	for _, q := range []Question{{From: "1.35"}, {From: "1.35", Configuration: only("ImageLocality")}} {
+		want := q
+		want.To = versions.Own
+		if err := q.complete(&Load{}); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, q); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestDefaultConfiguration: the default that this program writes out is each version's own default. Written out, older versions would lack
 // its plugins.
 func TestDefaultConfiguration(t *testing.T) {

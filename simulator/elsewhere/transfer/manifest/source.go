@@ -35,6 +35,14 @@ func NewClosingSource(close func() error, parts ...Part) Source {
 	return Source{parts: parts, close: close}
 }
 
+// Named gives the single part of a source another name.
+func (s Source) Named(name string) Source {
+	if len(s.parts) == 1 {
+		s.parts = []Part{{name, s.parts[0].Content, s.parts[0].Size}}
+	}
+	return s
+}
+
 // OpenSource opens a file, an archive or a directory. Of a directory it takes the files that end in
 // .yaml, .yml or .json, at any depth, in the order of their paths, without hidden ones.
 func OpenSource(path string) (Source, error) {

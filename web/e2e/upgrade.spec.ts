@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { objections } from './axe'
 import { faults } from './boxes'
-import { binary, expect, node, Simulator, test } from './simulator'
+import { binary, expect, node, refused, Simulator, test } from './simulator'
 
 const slow = { timeout: 30_000 }
 const container = { name: 'c', image: 'registry.example.com/c:1' }
@@ -45,7 +45,8 @@ async function withStandIns(): Promise<{ simulator: Simulator; remove: () => Pro
   }
 }
 
-test('two versions are compared, and each difference has its cause', { tag: '@main' }, async ({ page }) => {
+test('two versions are compared, and each difference has its cause', { tag: '@main' }, async ({ page, allowed }) => {
+  allowed.push(refused(422)) // the version that has not been built
   const { simulator, remove } = await withStandIns()
   try {
     await page.goto(`${simulator.url}/upgrade?from=1.34&to=1.36`)
@@ -93,6 +94,21 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
     })
     await expect(page.getByTestId('upgrade-sentence')).toContainText('there is no decision to compare', slow)
     await expect(page.getByText('prod.yaml')).toBeVisible()
+
+    // What cannot be read is named, in a report and in place of one.
+    await page.getByTestId('upgrade-file').setInputFiles({
+      name: 'half.yaml',
+      mimeType: 'application/yaml',
+      buffer: Buffer.from(`${JSON.stringify(node('only', { cpu: '4' }))}\n---\nkind: Pod\n`),
+    })
+    await expect(page.getByTestId('upgrade-not-judged')).toContainText('half.yaml, document 2', slow)
+    await page.getByTestId('upgrade-file').setInputFiles({
+      name: 'noise.ksr',
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from([0, 1, 2]),
+    })
+    await expect(page.getByRole('alert')).toContainText('noise.ksr: it is neither text nor', slow)
+    await expect(page.getByTestId('upgrade-not-judged')).toHaveCount(0)
 
     // One pod, asked of another version.
     await page.goto(`${simulator.url}/decisions/default/db-1?view=asked`)

@@ -215,8 +215,8 @@ func (c *court) confirm(ctx context.Context, e *expectations, runs []*run) (map[
 	return out, nil
 }
 
-// agree reports whether either Kueue has done in some run what the other did in any. Where one of them never comes to rest, such as when it evicts
-// the same workload again and again, a difference says nothing.
+// agree reports whether either Kueue has done in some run what the other did in any. Where one of them is cut off
+// before it comes to rest, or Kueue evicts the same workload again and again, a difference says nothing.
 func (e *expectations) agree(runs []*run) bool {
 	atRest := false
 	for _, a := range runs {
@@ -225,7 +225,7 @@ func (e *expectations) agree(runs []*run) bool {
 			if d == nil {
 				return true
 			}
-			atRest = atRest || rests(a.kueue, d.step+1) && rests(b.simulator, d.step+1)
+			atRest = atRest || rests(a.kueue, d.step+1) && !b.simulator[d.step+1].unsettled
 		}
 	}
 	return !atRest
@@ -234,7 +234,7 @@ func (e *expectations) agree(runs []*run) bool {
 // often is how many preemptions of one workload in one step say that the queues evict it again and again.
 const often = 10
 
-// rests reports whether a cluster came to rest after a step, whose state is states[i]. Between two preemptions of the same workload it may look so.
+// rests reports whether Kueue came to rest after a step, whose state is states[i]. Between two preemptions of the same workload it may look so.
 func rests(states []state, i int) bool {
 	if states[i].unsettled {
 		return false

@@ -80,6 +80,7 @@ func TestAgree(t *testing.T) {
 		{"the same", still, still, true},
 		{"both rest", evicted(2), still, false},
 		{"the original evicts the same workload for ever", evicted(27), still, true},
+		{"the simulator does", still, evicted(27), false},
 		{"many evictions, in many steps", append(evicted(9), evicted(18)[1]), append(still, evicted(18)[1]), false},
 	} {
 		if got := e.agree([]*run{{scenario: &scenario{}, kueue: c.kueue, simulator: c.simulator}}); got != c.want {

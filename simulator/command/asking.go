@@ -301,13 +301,12 @@ func (a *asking) open(ctx context.Context, notes io.Writer) (*standalone.Cluster
 	if err != nil {
 		return nil, err
 	}
-	const most = 10
-	for i, note := range cluster.Notes() {
-		if i == most {
-			fmt.Fprintf(notes, "simulator: %d more objects were left out\n", len(cluster.Notes())-most)
-			break
-		}
+	first, further := cluster.Notes()
+	for _, note := range first {
 		fmt.Fprintln(notes, "simulator:", note)
+	}
+	if further > 0 {
+		fmt.Fprintf(notes, "simulator: %d more objects were left out\n", further)
 	}
 	return cluster, nil
 }

@@ -32,7 +32,7 @@ func Open(t *testing.T, state string) *standalone.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := c.Notes(); len(notes) > 0 {
+	if notes, _ := c.Notes(); len(notes) > 0 {
 		t.Fatalf("the state is not read whole: %q", notes)
 	}
 	return c

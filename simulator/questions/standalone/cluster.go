@@ -111,8 +111,11 @@ func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, erro
 
 func (c *Cluster) Name() string { return c.name }
 
-// Notes say which objects are left out, and why.
-func (c *Cluster) Notes() []string { return c.reading.notes }
+// Notes say which objects are left out, and why: the first ten, and how many further ones there are.
+func (c *Cluster) Notes() (first []string, further int) {
+	first = c.reading.notes[:min(10, len(c.reading.notes))]
+	return first, len(c.reading.notes) - len(first)
+}
 
 func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
 	node := c.state.objects[key{objects.Node, "", name}]

@@ -36,9 +36,9 @@ func (c *Cluster) Load(ctx context.Context) (*upgrade.Load, error) {
 	for _, g := range c.Grounds().Missing {
 		l.NotJudged = append(l.NotJudged, g.Text)
 	}
-	const most = 10
-	l.NotJudged = append(l.NotJudged, c.Notes()[:min(most, len(c.Notes()))]...)
-	if further := len(c.Notes()) - most; further > 0 {
+	notes, further := c.Notes()
+	l.NotJudged = append(l.NotJudged, notes...)
+	if further > 0 {
 		l.NotJudged = append(l.NotJudged, fmt.Sprintf("%d more objects were left out.", further))
 	}
 	return l, nil

@@ -119,7 +119,7 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
     await supposed.getByTestId('suppose-try').click()
     await expect(page.getByTestId('hypothesis-chip')).toContainText('the scheduler of Kubernetes 1.36')
     await expect(page.getByTestId('hypothetical-bar')).toContainText(
-      'The scheduler of Kubernetes v1.36.9 decided.',
+      'The scheduler of Kubernetes v1.36.9 decided. Nothing in the cluster has changed.',
       slow
     )
     await expect(page.getByRole('main')).toContainText('disk.example CSI driver is not installed on the node')
@@ -129,6 +129,7 @@ test('two versions are compared, and each difference has its cause', { tag: '@ma
     await supposed.getByRole('combobox', { name: 'Kubernetes' }).selectOption('1.34')
     await supposed.getByTestId('suppose-try').click()
     await expect(page.getByRole('main')).toContainText('make scheduler-1.34', slow)
+    await expect(page.getByText('make scheduler-1.34')).toHaveCount(1)
     await page.goto('about:blank')
   } finally {
     await remove()

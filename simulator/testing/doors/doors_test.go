@@ -92,8 +92,8 @@ func open(t *testing.T, state string) *standalone.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cluster.Notes()) > 0 {
-		t.Fatal(cluster.Notes())
+	if notes, _ := cluster.Notes(); len(notes) > 0 {
+		t.Fatal(notes)
 	}
 	return cluster
 }
